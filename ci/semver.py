@@ -25,7 +25,7 @@ def name_of(item: str) -> str:
 
 
 def least_version(last: str, is_breaking: bool) -> str:
-    """What cargo takes for incompatible: another first number, or, below 1.0, another second one."""
+    """The next version: cargo takes another first number for incompatible, or, below 1.0, another second one."""
     major, minor, patch = map(int, last.split("."))
     if not is_breaking:
         return f"{major}.{minor}.{patch + 1}"

@@ -30,7 +30,7 @@ def of_ns3(path):
 
 
 def of_lab(path):
-    """The same, by policy and delay of acknowledgements."""
+    """Goodput, loss and timeouts by seed, for each policy and delay of acknowledgements."""
     keys = {
         ("greedy", "goodput.sum"): ("goodput", 1e-3),
         ("link forward", "link.loss"): ("loss", 1.0),

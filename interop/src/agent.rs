@@ -144,7 +144,7 @@ impl<S: Stack> Agent<S> {
         self.seen.end.is_some()
     }
 
-    /// The agent's stack.
+    /// The implementation of SCTP that the agent drives.
     pub fn stack(&self) -> &S {
         &self.stack
     }

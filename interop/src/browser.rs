@@ -29,7 +29,7 @@ user_pref("services.settings.server", "");
 user_pref("toolkit.telemetry.enabled", false);
 "#;
 
-/// A kind of browser.
+/// Which program is started, and thus which flags and profile it needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Chromium,

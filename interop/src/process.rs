@@ -136,7 +136,7 @@ impl Process {
         Ok(status)
     }
 
-    /// The process id.
+    /// The number by which the system knows the process, for signals.
     pub fn id(&self) -> Pid {
         self.id
     }

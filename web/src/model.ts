@@ -1,5 +1,5 @@
 /**
- * What the command puts into the page: the JSON of a report, as `crates/lab` writes it.
+ * The JSON of a report, which the command puts into the page, as `crates/lab` writes it.
  *
  * Numbers are already what is shown: nothing is computed here that a table could not be checked against.
  */
@@ -27,13 +27,13 @@ export interface Section {
   /** The paper it belongs to, to group the table of contents; none for a plan of one's own. */
   group?: string;
   title: string;
-  /** What was asked, in two sentences. */
+  /** The question, in two sentences. */
   about: string;
   figures: Figure[];
   comparisons: Comparison[];
-  /** What was set. */
+  /** Settings of the experiment, from its plan. */
   parameters: Entry[];
-  /** What the paper leaves open, and why it was set as it is. */
+  /** Parameters that the paper leaves open, with the reasons for their values. */
   open: Entry[];
   /** Command lines that produce these numbers again. */
   commands: string[];
@@ -42,23 +42,23 @@ export interface Section {
 /** How a number stands beside the paper's. */
 export type Agreement = "same" | "same-direction" | "differs" | "not-decided" | "not-reported" | "not-measured";
 
-/** What a row is; predictions alone count in the headline. */
+/** Kind of a row; predictions alone count in the headline. */
 export type Kind = "prediction" | "input" | "fitted" | "bound" | "measured";
 
-/** What a paper claims: a number, a direction alone, or that nothing changes. */
+/** Claim of a paper: a number, a direction alone, or that nothing changes. */
 export type Claim = "number" | "direction" | "no-effect";
 
 export type Verdict = Agreement | Exclude<Kind, "prediction">;
 
 /** A row of the table paper/here. */
 export interface Comparison {
-  /** What is measured, such as "mean latency of first retransmissions". */
+  /** The measured quantity, such as "mean latency of first retransmissions". */
   measure: string;
   /** In which case, such as "thin, RTT 100 ms, loss 5 %". */
   where: string;
-  /** What the paper reports, as it reports it; none where it does not. */
+  /** The paper's number as it is printed; none where the paper reports none. */
   paper?: string;
-  /** Where it does. */
+  /** Place of that number in the paper: a figure, table or section. */
   source?: string;
   here: string;
   /** The 95 % confidence interval of what is here. */
@@ -81,7 +81,7 @@ interface Common {
   /** File name of its data and pictures. */
   name: string;
   title: string;
-  /** What there is to see in it, for those who read it and those who hear it. */
+  /** Description of the figure, which screen readers speak, too. */
   caption: string;
 }
 
@@ -128,7 +128,7 @@ export interface HeatMap extends Common {
   marks?: { x: number; y: number; label: string }[];
 }
 
-/** Who sent what when: time runs downwards. */
+/** Packets between two sides over time, which runs downwards. */
 export interface Ladder extends Common {
   kind: "ladder";
   /** Names of both sides. */

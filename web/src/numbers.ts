@@ -11,7 +11,7 @@ export function short(value: number): string {
   return value.toLocaleString("en", { maximumFractionDigits: digits });
 }
 
-/** The same with its unit. */
+/** A value with at most four significant digits and its unit. */
 export function withUnit(value: number, unit: string | undefined): string {
   if (unit === undefined) return short(value);
   return unit === "%" ? `${short(value)} %` : `${short(value)} ${unit}`;

@@ -1,13 +1,13 @@
 /** Nearer and further away: buttons and keys, the same for every kind of figure. */
 import { button, element } from "./dom.ts";
 
-/** What can be shown nearer. */
+/** A figure that can be zoomed. */
 export interface Zoomable {
   /** The factor by which it is nearer; below one it is further away. */
   zoom(times: number): void;
   /** One step to the right or up (1), to the left or down (-1); whether it could. What scrolls has none. */
   move?(right: number, up: number): boolean;
-  /** As it was at first. */
+  /** Shows the figure as at first. */
   reset(): void;
 }
 
@@ -19,13 +19,13 @@ const NEAREST = 16;
 
 const KEYS_AND_BUTTONS = "To zoom, press the buttons, or + and − in the figure; 0 shows all again.";
 
-/** What to tell under a figure of the plotting library. */
+/** Instructions below a figure of the plotting library. */
 export const OF_CHART = `${KEYS_AND_BUTTONS} What is zoomed moves with the arrow keys, or when it is dragged. Ctrl and the wheel zoom across, Shift and the wheel upwards, two fingers both ways.`;
 
-/** What to tell under one that scrolls. */
+/** Instructions below a figure that scrolls. */
 export const OF_SCROLLED = `${KEYS_AND_BUTTONS} What is zoomed scrolls.`;
 
-/** Buttons for it. */
+/** Buttons that zoom `target` in and out by a factor of 2, and back. */
 export function zoomButtons(target: Zoomable): HTMLButtonElement[] {
   return [
     button("Zoom in", () => target.zoom(NEARER)),
@@ -74,7 +74,7 @@ function onKey(key: string, target: Zoomable): boolean {
   }
 }
 
-/** What grows in a place that scrolls: `show` draws it larger by this factor. What was in the middle stays there. */
+/** A figure in a place that scrolls: `show` draws it larger by a factor. The middle of the view stays in the middle. */
 export function scrolled(place: HTMLElement, show: (times: number) => void): Zoomable {
   let times = 1;
   const set = (wanted: number): void => {

@@ -1,4 +1,4 @@
-"""What a policy in Python costs: the same runs with linear timeouts as a field, in Python, and beside an object that hears
+"""Cost of a policy in Python: the same runs with linear timeouts as a field, in Python, and beside an object that hears
 every event."""
 
 import time

@@ -55,7 +55,7 @@ impl Columns {
         self.0.push((name.to_owned(), values));
     }
 
-    /// The table of these columns.
+    /// An Arrow record batch of these columns, all nullable; fails where their lengths differ.
     pub(crate) fn table(self) -> PyResult<Table> {
         let fields: Vec<Field> = self
             .0

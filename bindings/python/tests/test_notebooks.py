@@ -12,7 +12,7 @@ pytestmark = pytest.mark.filterwarnings("default")
 
 
 def told(notebook: Any) -> list[str]:
-    """What the cells print or give, pictures left out."""
+    """Outputs of the cells as text, pictures left out."""
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     data = [output.get("data", {}) for output in outputs if "image/png" not in output.get("data", {})]
     printed = [output["text"] for output in outputs if output["output_type"] == "stream"]

@@ -79,7 +79,7 @@ pub enum Length {
     Messages(u64),
 }
 
-/// Outcome of a demo.
+/// Results and failed outputs, after all policies have run.
 #[derive(Debug)]
 pub struct Outcome {
     /// Results of the policies.

@@ -22,14 +22,14 @@ pub struct Diagnosis {
     pub system: String,
     /// Abilities of the machine.
     pub findings: Vec<Finding>,
-    /// The kernel's own TCP.
+    /// Settings of the kernel that help thin streams, and their measured effect.
     pub kernel_tcp: KernelTcp,
 }
 
 /// Abilities of a kernel's own TCP.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct KernelTcp {
-    /// Options that this kernel has.
+    /// Settings of `/proc/sys/net` that help thin streams, with present and recommended values.
     pub options: Vec<KernelOption>,
     /// The stream that was measured, in words.
     pub stream: &'static str,

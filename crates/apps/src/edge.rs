@@ -58,7 +58,7 @@ pub enum EdgeError {
          uses, such as 10.78.0.0/24", network.route()
     )]
     NetworkInUse {
-        /// Network of the edge.
+        /// The given network that the machine is in.
         network: Network,
         /// The machine's address in it.
         address: IpAddr,
@@ -70,7 +70,7 @@ pub enum EdgeError {
     Listen {
         /// Name of the service.
         service: String,
-        /// Address that was to be listened at.
+        /// Address and port given for the service.
         address: SocketAddr,
         /// Reason of the stack.
         source: tcp::ListenError,

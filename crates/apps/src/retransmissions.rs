@@ -16,13 +16,13 @@ pub struct Retransmissions {
     pub early: u64,
     /// Along with another retransmission, because there was room.
     pub bundled: u64,
-    /// Retransmissions as probes.
+    /// Chunks sent as tail loss probes (RFC 8985, section 7).
     pub probe: u64,
     /// First retransmissions of their unit.
     pub first: u64,
-    /// Second retransmissions.
+    /// Retransmissions of chunks that had been retransmitted once.
     pub second: u64,
-    /// Third retransmissions.
+    /// Retransmissions of chunks that had been retransmitted twice.
     pub third: u64,
     /// Fourth and later retransmissions.
     pub more: u64,

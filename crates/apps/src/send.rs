@@ -58,7 +58,7 @@ pub struct SendOptions {
     pub server: Option<ServerKey>,
     /// The server's SCTP port.
     pub sctp_port: u16,
-    /// Messages to send.
+    /// Messages by each association: when they are due, their sizes, and how many.
     pub messages: Messages,
     /// Associations, each from a socket of its own and with messages of its own; at least 1.
     pub associations: u16,

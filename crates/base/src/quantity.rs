@@ -50,7 +50,7 @@ impl Rate {
         }
     }
 
-    /// The rate in bits per second.
+    /// Bits in a second, never 0.
     pub const fn bits_per_second(self) -> u64 {
         self.0.get()
     }

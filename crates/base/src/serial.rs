@@ -70,7 +70,7 @@ mod tests {
     use proptest::prelude::*;
 
     serial_number!(
-        /// A test number.
+        /// A serial number of 32 bits, generated for these tests.
         Number, u32, i32
     );
 

@@ -392,7 +392,7 @@ impl BindError {
         self.address
     }
 
-    /// Kind of the error.
+    /// The system's reason, such as `AddrInUse` or `PermissionDenied`.
     pub fn kind(&self) -> io::ErrorKind {
         self.source.kind()
     }

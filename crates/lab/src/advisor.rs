@@ -15,10 +15,10 @@ use recovery::{Advice, AdviceError, Event, PathView};
 /// An advisor's reason for failing.
 pub type AdvisorError = Box<dyn core::error::Error + Send + Sync>;
 
-/// An advisor's answer.
+/// An action for recovery, or a request to be called again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Gives recovery this advice.
+    /// Asks recovery for this action, which may refuse it ([`recovery::AdviceError`]).
     Do(Advice),
     /// [Wakes](Advisor::on_wake) the advisor after this time, at least 1 ms; replaces an earlier request.
     Wake(Duration),
@@ -81,7 +81,7 @@ pub struct AdvisedFlow {
     pub name: String,
     /// Number of the flow in its group, from 0.
     pub number: usize,
-    /// Seed of the run.
+    /// Seed of the run, from 1, for advisors that draw random numbers.
     pub seed: u64,
 }
 
@@ -114,7 +114,7 @@ impl Advisors {
         self.0.get(name)
     }
 
-    /// Names of all factories.
+    /// Names under which plans find the factories, ascending.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
@@ -126,7 +126,7 @@ pub struct AdvisorFailure {
     pub flow: AdvisedFlow,
     /// The instant of virtual time.
     pub at: Instant,
-    /// The advisor's reason.
+    /// Text or exception with which the advisor failed.
     pub error: AdvisorError,
 }
 

@@ -42,7 +42,7 @@ pub struct Comparison {
 pub struct Difference {
     /// Name of the group of flows, the link or the study.
     pub of: String,
-    /// `measure[labels]`.
+    /// The measure with its labels: `measure[labels]`.
     pub name: String,
     /// Unit of both values and of their difference.
     pub unit: Unit,
@@ -61,7 +61,7 @@ pub struct Difference {
 pub struct QuantilePair {
     /// Name of the group of flows.
     pub of: String,
-    /// The distribution: `measure[labels]`.
+    /// The measure of the distribution with its labels: `measure[labels]`.
     pub name: String,
     /// Which quantile, from 0 to 1.
     pub quantile: f64,
@@ -82,7 +82,7 @@ impl Difference {
 /// worse than another anywhere.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally<'a> {
-    /// Numbers that were compared.
+    /// Numbers that both results have.
     pub compared: usize,
     /// Numbers of the first that are lower beyond chance.
     pub lower: usize,

@@ -30,7 +30,7 @@ pub use run::run_cell;
 pub struct Job {
     /// Place of the cell in the plan.
     pub cell: usize,
-    /// Seed, from 1.
+    /// Seed of the run, from 1.
     pub seed: u64,
 }
 
@@ -40,7 +40,7 @@ pub struct Job {
 pub struct Shard {
     /// Number of this shard, from 1.
     pub number: u64,
-    /// Number of shards.
+    /// Number of shards in all.
     pub of: u64,
 }
 
@@ -79,18 +79,18 @@ pub enum EngineError {
     World {
         /// The cell and the seed.
         place: String,
-        /// Failure of the world.
+        /// Contradiction in the plan, or fault of the simulation.
         error: WorldError,
     },
-    /// A study failed.
+    /// A study cannot run with its parameters.
     #[error("{place}: {error}")]
     Study {
         /// The cell and the seed.
         place: String,
-        /// Failure of the study.
+        /// Reason given by the study.
         error: StudyError,
     },
-    /// An advisor failed.
+    /// An advisor failed, which ended its run.
     #[error("{place}: {failure}")]
     Advice {
         /// The cell and the seed.
@@ -106,7 +106,7 @@ pub enum EngineError {
     Journal(#[from] JournalError),
 }
 
-/// Number of finished runs.
+/// Number of jobs whose results are there.
 pub fn count(finished: &Finished) -> u64 {
     finished.len() as u64
 }

@@ -60,7 +60,7 @@ fn filler(size: usize) -> Bytes {
 /// Options of both ends, by transport.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TransportOptions {
-    /// An association.
+    /// SCTP of this project, at both ends.
     Sctp {
         /// Options of the sending association.
         sender: Arc<sctp::AssociationOptions>,
@@ -71,12 +71,12 @@ pub enum TransportOptions {
     SctpTo {
         /// Options of the sending association.
         sender: Arc<sctp::AssociationOptions>,
-        /// Stack of the receiver.
+        /// Implementation that the receiver uses.
         receiver: PeerChoice,
     },
     /// Another implementation's transport, at both ends.
     Peer(PeerChoice),
-    /// A connection.
+    /// TCP of this project, at both ends.
     Tcp {
         /// Options of the sending connection.
         sender: Arc<tcp::ConnectionOptions>,
@@ -142,11 +142,11 @@ pub struct Addresses {
 
 /// Both ends of a flow, ready for a simulation.
 pub struct Made {
-    /// The host that sends.
+    /// Host of the sending application.
     pub sender: FlowHost,
-    /// The host that receives.
+    /// Host of the receiving application.
     pub receiver: FlowHost,
-    /// Record of both ends.
+    /// Record of the events at both ends, from which measures are taken.
     pub log: LogHandle,
     /// Sees every packet of the run on behalf of the flow.
     pub watcher: Option<Box<dyn Checker>>,
@@ -179,7 +179,7 @@ impl TransportOptions {
         TransportOptions::Tcp { sender: options(policy), receiver: options(receiver) }
     }
 
-    /// Protocol of its packets.
+    /// Whether its packets are SCTP, TCP or marked ones of another implementation.
     pub fn protocol(&self) -> Protocol {
         match self {
             TransportOptions::Sctp { .. } | TransportOptions::SctpTo { .. } => Protocol::Sctp,

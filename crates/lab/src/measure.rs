@@ -91,9 +91,9 @@ pub struct Setting {
 /// Totals of the flows of a group.
 #[derive(Clone, Copy, Debug)]
 pub struct Group<'a> {
-    /// Length of the window.
+    /// Length of the measured window, in seconds.
     pub seconds: f64,
-    /// The flows, by number.
+    /// Measurements of each flow, by its number in the group.
     pub flows: &'a [FlowMeter],
 }
 

@@ -52,13 +52,13 @@ pub trait PeerEnd: Machine {
 pub struct Place {
     /// Address of the sender; its port is 0, as that of all hosts of the laboratory.
     pub sender: SocketAddr,
-    /// Address of the receiver.
+    /// Address of the receiver; its port is 0, too.
     pub receiver: SocketAddr,
     /// Round-trip times of the network without queues and jitter.
     pub round_trips: RoundTrips,
     /// The seed of the run.
     pub seed: u64,
-    /// Number of the flow.
+    /// Number of the flow among those of the run.
     pub number: u32,
 }
 
@@ -152,7 +152,7 @@ impl<'de> Deserialize<'de> for PeerName {
 /// Another implementation's transport, with its settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerChoice {
-    /// Name of the transport.
+    /// Name under which the transport is registered.
     pub name: PeerName,
     /// Whether it is tuned, as far as its interface allows.
     pub tuned: bool,

@@ -74,7 +74,7 @@ pub enum Size {
     /// Durations and seeds of `[run]`.
     #[default]
     Normal,
-    /// The paper's own, `[full]`.
+    /// The size of the paper: values of `[full]` replace those of the plan.
     Full,
     /// The size of tests, `[small]`.
     Small,
@@ -141,17 +141,17 @@ pub struct Plan {
     pub base: CellPlan,
     /// A plan for each combination of varied values, in order.
     pub cells: Vec<(Cell, CellPlan)>,
-    /// Seeds of each cell.
+    /// Number of seeds of each cell, 1 or more.
     pub seeds: u64,
     /// The number before the first seed; 0 unless another replication is asked for.
     seed_offset: u64,
 }
 
-/// One cell of a plan.
+/// The plan with one combination of its varied values filled in.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "written::Written")]
 pub struct CellPlan {
-    /// Title of a line.
+    /// Headline of the report, a line.
     pub title: String,
     /// The paper that the plan reproduces.
     pub paper: Option<String>,
@@ -183,7 +183,7 @@ pub struct CellPlan {
 /// The subject of a plan's runs.
 #[derive(Clone, Debug)]
 pub enum Subject {
-    /// Flows over a network.
+    /// Flows of messages over a network.
     Flows(Box<FlowsPlan>),
     /// A study with its parameters.
     Study(Arc<dyn Study>),

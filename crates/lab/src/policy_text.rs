@@ -11,9 +11,9 @@ use crate::toml_text::plain;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TransportName {
-    /// SCTP over IP.
+    /// SCTP of this project, over IP.
     Sctp,
-    /// TCP over IP.
+    /// TCP of this project, over IP.
     Tcp,
 }
 
@@ -69,7 +69,7 @@ fn check_known(preset: &str) -> Result<(), String> {
 }
 
 impl PolicySection {
-    /// A preset without changes.
+    /// The preset `name` without changes.
     pub fn preset(name: &str) -> PolicySection {
         PolicySection { preset: name.to_owned(), changes: Changes::new() }
     }

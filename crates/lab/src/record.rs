@@ -41,7 +41,7 @@ impl core::fmt::Display for FlowName {
 /// The reason why a run cannot be recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// The run failed.
+    /// The run to be recorded failed.
     #[error("{0}")]
     Run(#[from] EngineError),
     /// A file cannot be written.
@@ -52,12 +52,12 @@ pub enum RecordError {
     NoFlow {
         /// The flow that was asked for.
         flow: FlowName,
-        /// Flows that exist.
+        /// Names of the flows in the run.
         known: String,
     },
 }
 
-/// Outputs of a recording.
+/// Writers of the files that a recording makes.
 pub struct Files<W> {
     /// Packets at the sender's host, pcapng.
     pub sender: W,

@@ -31,7 +31,7 @@ pub const FLOWS: &str = "traffic";
 pub struct Replay<'a> {
     /// Origin of the recording, in a few words.
     pub of: &'a str,
-    /// Messages of the capture.
+    /// Times and sizes of the messages to replay.
     pub recording: &'a Recording,
     /// Numbers of the capture, if the recording was taken from one.
     pub measured: Option<&'a Totals>,

@@ -41,7 +41,7 @@ pub enum StudyError {
 pub struct CellResults<'a> {
     /// Varied keys, and their values in this cell.
     pub keys: Labels,
-    /// Results of the cell.
+    /// Rows, distributions, curves, pictures and ladders of the run.
     pub results: &'a Results,
 }
 

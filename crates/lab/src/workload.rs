@@ -30,7 +30,7 @@ use sizes::SizeSource;
 pub use sizes::Sizes;
 pub use source::MessageSource;
 
-/// Times of messages.
+/// Rule by which messages become due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrivals {
     /// One message each interval. The first comes at a phase within the interval that is drawn for
@@ -104,7 +104,7 @@ impl Arrivals {
     }
 }
 
-/// End of a workload.
+/// Condition that ends a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// After this number of messages.
@@ -136,11 +136,11 @@ impl FromStr for Limit {
 /// Messages of a flow: the same for all flows of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkloadPlan {
-    /// Times of the messages.
+    /// Rule by which messages become due.
     pub arrivals: Arrivals,
     /// Payload bytes of each message, above zero.
     pub size: Sizes,
-    /// End of the flow.
+    /// Condition that ends the flow.
     pub limit: Limit,
 }
 
@@ -158,7 +158,7 @@ pub enum WorkloadError {
         "a burst of {count} messages, one each {spacing}, does not fit an interval of {interval}; give a longer one"
     )]
     LongBurst {
-        /// Messages of a burst.
+        /// Number of messages in a burst.
         count: u32,
         /// Time from one message of a burst to the next.
         spacing: Duration,
@@ -180,7 +180,7 @@ pub struct DueMessage {
     pub index: u64,
     /// Time at which the message was due; its latency counts from here.
     pub due: Instant,
-    /// Bytes of its payload.
+    /// Payload of the message, in bytes.
     pub size: usize,
     /// Time at which the message is to be played, from the flow's first message. Without media, the
     /// time at which it was due.
@@ -318,7 +318,7 @@ impl Iterator for Workload {
     }
 }
 
-/// Times between messages.
+/// Source of the times between messages.
 #[derive(Clone, Debug)]
 enum Intervals {
     Plain(Arrivals),

@@ -35,7 +35,7 @@ pub enum Network {
     Paths(Vec<Directions<LinkConfig>>),
     /// A shared link in the middle, and a way to it for each flow with extra round-trip time.
     Dumbbell(Directions<LinkConfig>),
-    /// Routers in a row.
+    /// Routers in a row, with links between them.
     Chain {
         /// The links between the routers.
         hops: Vec<Directions<LinkConfig>>,
@@ -44,7 +44,7 @@ pub enum Network {
     },
     /// A shared link, and an access line for each host.
     Access {
-        /// The shared link.
+        /// The link that all flows share.
         core: Directions<LinkConfig>,
         /// The line between each sender and the shared link.
         sender: Option<Box<Directions<LinkConfig>>>,
@@ -53,7 +53,7 @@ pub enum Network {
     },
 }
 
-/// Largest number of paths.
+/// Most paths between two hosts, each with addresses of its own.
 pub const MAX_PATHS: usize = 4;
 /// Largest number of links in a chain.
 pub const MAX_HOPS: usize = 64;
@@ -124,21 +124,21 @@ pub struct World {
 /// A flow in the simulation.
 #[derive(Clone, Debug)]
 pub struct Ends {
-    /// The host that sends.
+    /// Host of the sending application.
     pub sender: HostId,
-    /// The host that receives.
+    /// Host of the receiving application.
     pub receiver: HostId,
-    /// Record of both ends.
+    /// Record of the events at both ends, from which measures are taken.
     pub log: LogHandle,
 }
 
 /// The reason why a world cannot be built.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum WorldError {
-    /// A link contradicts itself.
+    /// The settings of a link contradict each other.
     #[error("{0}")]
     Link(LinkConfigError),
-    /// A workload contradicts itself.
+    /// The settings of a workload contradict each other.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
     /// A machine under test never comes to rest.
@@ -291,7 +291,7 @@ impl World {
         self.simulation.packets_sent()
     }
 
-    /// Counters of a link.
+    /// Counters of a link since the run began.
     pub fn link_statistics(&self, id: LinkId) -> LinkStatistics {
         self.simulation.link_statistics(id)
     }

@@ -65,7 +65,7 @@ pub enum What {
 pub struct Change {
     /// Since the first message may be due; zero for packets to lose.
     pub at: Duration,
-    /// The change.
+    /// Setting of the network that begins to hold, or packet to lose.
     pub what: What,
 }
 

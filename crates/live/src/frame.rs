@@ -101,7 +101,7 @@ pub struct Numbers {
 }
 
 impl Frame {
-    /// The frame as JSON.
+    /// One JSON object, as the page's worker passes it on.
     pub fn to_json(&self) -> String {
         // Nothing in it can fail to serialize.
         serde_json::to_string(self).unwrap_or_default()

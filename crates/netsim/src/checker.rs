@@ -49,7 +49,7 @@ pub trait Checker {
 /// State of the simulation at the time of a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunEnd {
-    /// The current virtual time.
+    /// Virtual time of the verdict.
     pub now: Instant,
     /// Copies of packets on the links.
     pub in_transit: u64,
@@ -58,11 +58,11 @@ pub struct RunEnd {
 /// A fault that a checker found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// Which checker found it.
+    /// Name of the checker that found it.
     pub checker: &'static str,
     /// When the fault was found, in virtual time.
     pub at: Instant,
-    /// Description of the fault.
+    /// Description of the fault, a sentence.
     pub what: String,
 }
 
@@ -74,7 +74,7 @@ impl fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
-/// Checks nothing.
+/// Accepts every run.
 impl Checker for () {}
 
 macro_rules! forward_to_parts {

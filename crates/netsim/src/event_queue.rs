@@ -78,7 +78,7 @@ impl EventQueue {
         self.now = self.now.max(limit);
     }
 
-    /// Whether nothing is pending.
+    /// Whether no event is pending.
     pub fn is_empty(&self) -> bool {
         self.peek().is_none()
     }

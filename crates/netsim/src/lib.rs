@@ -4,7 +4,7 @@
 //! Nothing here knows a protocol, a clock or a socket. [`link::Link`] also serves the emulator in
 //! real time, and [`frame`] any capture.
 //!
-//! The same seed gives the same run: time, order and chance come from nowhere else.
+//! A seed determines the whole run: time, order and chance come from nowhere else.
 //!
 //! ```
 //! use base::{Duration, Ecn, Instant};

@@ -69,16 +69,16 @@ pub type LossOracle<P> = Box<dyn FnMut(Instant, &P) -> bool + Send>;
 /// Result of offering a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission<P> {
-    /// The packet will arrive.
+    /// The packet joins the queue or the line, and will arrive.
     Accepted {
         /// Number of copies: 2 if the packet was duplicated.
         copies: u32,
     },
     /// The packet will not arrive.
     Dropped {
-        /// The packet, given back.
+        /// The refused packet, returned to the caller.
         packet: P,
-        /// Cause of the drop.
+        /// Property of the link that dropped it.
         cause: DropCause,
     },
 }
@@ -88,9 +88,9 @@ pub enum Admission<P> {
 pub enum Outcome<P> {
     /// The packet will not arrive.
     Dropped {
-        /// The packet, given back.
+        /// The dropped packet, returned to the caller.
         packet: P,
-        /// Cause of the drop.
+        /// Property of the link that dropped it.
         cause: DropCause,
     },
     /// The packet will arrive once more.
@@ -113,7 +113,7 @@ pub struct Delivery<P> {
 
 /// The two kinds of queues of a link.
 enum Queue<P> {
-    /// Decides on arrival.
+    /// A queue that decides about a packet on its arrival.
     Tail(TailQueue),
     /// Decides at each packet's turn; with the decisions.
     Turn(Box<TurnQueue<P>>, VecDeque<Outcome<P>>),
@@ -237,7 +237,7 @@ impl<P> Link<P> {
         }
     }
 
-    /// Statistics so far.
+    /// Counters since the link was created.
     pub fn statistics(&self) -> LinkStatistics {
         self.statistics
     }
@@ -272,7 +272,7 @@ impl<P> Link<P> {
         self.line.set_delay(delay);
     }
 
-    /// Changes [`LinkConfig::mtu`].
+    /// Sets the largest packet in bytes ([`LinkConfig::mtu`]) for packets offered from now on.
     pub fn set_mtu(&mut self, mtu: Option<u64>) {
         self.mtu = mtu;
     }

@@ -61,18 +61,18 @@ pub(crate) fn is_raw_ip(source: SocketAddr, destination: SocketAddr) -> bool {
     source.port() == 0 && destination.port() == 0
 }
 
-/// A datagram in transit.
+/// A datagram between two hosts, with the facts of its transmission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet {
     /// Number of the datagram in the simulation, from 0; duplicates share it.
     pub number: u64,
-    /// The sending host.
+    /// Host that sent the packet.
     pub sender: HostId,
     /// When the sender's machine emitted it.
     pub sent: Instant,
     /// Whether a link has flipped bits of it.
     pub corrupted: bool,
-    /// Addresses and payload.
+    /// Source, destination and payload.
     pub datagram: AddressedDatagram,
     /// The remaining links of its route, in the list of all routes.
     pub(crate) route: Range<u32>,

@@ -195,7 +195,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
         self.network.translate(host, inside, outside);
     }
 
-    /// The current virtual time.
+    /// Present virtual time, which never goes back.
     pub fn now(&self) -> Instant {
         self.queue.now()
     }
@@ -234,7 +234,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
         self.network.links.iter().map(|link| link.in_transit() as u64).sum()
     }
 
-    /// Packets sent so far.
+    /// Number of packets that hosts have sent so far.
     pub fn packets_sent(&self) -> u64 {
         self.next_number
     }

@@ -12,7 +12,7 @@ use crate::simulation::{Host, Simulation};
 pub struct Placed<H> {
     /// The machine and its application.
     pub host: H,
-    /// The host's addresses.
+    /// Addresses of the host, one for each path.
     pub addresses: Vec<SocketAddr>,
 }
 
@@ -42,9 +42,9 @@ impl<T: Clone> Directions<T> {
 /// Two hosts and the paths between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// The first host.
+    /// Host at the sending end of forward links.
     pub first: HostId,
-    /// The second host.
+    /// Host at the receiving end of forward links.
     pub second: HostId,
     /// The links of each path.
     pub paths: Vec<Directions<LinkId>>,
@@ -76,7 +76,7 @@ pub fn pair<H: Host, C: Checker>(
     Ok(Pair { first, second, paths: links })
 }
 
-/// Configuration of a [`dumbbell`].
+/// Links and hosts of a [`dumbbell`].
 #[derive(Clone, Debug)]
 pub struct DumbbellConfig {
     /// The shared links in the middle.

@@ -11,7 +11,7 @@ use core::fmt;
 /// Result of evaluating assertions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// All assertions hold.
+    /// Each assertion is true.
     Holds,
     /// An assertion does not hold; its message.
     Fails(String),

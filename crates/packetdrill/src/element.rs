@@ -46,7 +46,7 @@ pub struct Element {
 /// Value of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
-    /// `...`: any value.
+    /// `...`: matches whatever was sent.
     Any,
     Number(u32),
     Bytes(Vec<u8>),

@@ -34,7 +34,7 @@ pub struct Event {
     pub line: usize,
     /// Instant of the event, or its range.
     pub when: When,
-    /// Action of the event.
+    /// Packet to be sent or expected, call, command or assertion.
     pub action: Action,
 }
 
@@ -176,11 +176,11 @@ pub struct Segment {
 pub enum Number {
     /// `...`
     Any,
-    /// This number.
+    /// Exactly the value that is written.
     Is(u32),
 }
 
-/// A TCP option in a script.
+/// A TCP option as scripts write it within `<>`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TcpOption {
     /// `nop`: one byte of padding.

@@ -56,7 +56,7 @@ pub enum Word {
     Skip,
 }
 
-/// Result of one script.
+/// Verdict on a script, with its reason and what was needed to reach it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ScriptResult {
     /// Path of the file.

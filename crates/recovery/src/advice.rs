@@ -20,14 +20,14 @@ pub enum Advice {
     /// Sets the number of doublings of a path's timeout, which later expiries raise further as the policy says. A running
     /// timer follows: it is due when it would have been with that number.
     Doublings {
-        /// Path of the timeout.
+        /// Path whose timeout is doubled.
         path: PathId,
         /// Number of doublings, 63 at most.
         doublings: u8,
     },
     /// Sets the running retransmission timer of a path, until the policy sets it again.
     Timer {
-        /// Path of the timer.
+        /// Path on which the timed data was sent.
         path: PathId,
         /// Time from now until the timer is due: at least 1 ms, at most the policy's longest timeout.
         after: Duration,
@@ -45,7 +45,7 @@ pub enum Advice {
     },
     /// Sets the congestion window of a path, from which its controller goes on.
     Window {
-        /// Path of the window.
+        /// Path to whose packets in flight the window applies.
         path: PathId,
         /// Window in bytes: a full packet at least, 1 GiB at most.
         bytes: u64,
@@ -59,7 +59,7 @@ pub enum AdviceError {
     Gone,
     /// There is no such path.
     UnknownPath(PathId),
-    /// More doublings than [`MOST_DOUBLINGS`].
+    /// The given number of doublings exceeds [`MOST_DOUBLINGS`].
     TooManyDoublings(u8),
     /// No retransmission timer runs on the path.
     NoTimer(PathId),
@@ -67,7 +67,7 @@ pub enum AdviceError {
     Timer {
         /// The requested time until the timer is due.
         after: Duration,
-        /// The policy's longest timeout.
+        /// The longest timeout of the policy, `RtoPolicy::max`.
         most: Duration,
     },
     /// The unit is not in flight: unknown, acknowledged, abandoned, or about to be retransmitted.
@@ -78,7 +78,7 @@ pub enum AdviceError {
     SentAgain(u64),
     /// The window would be too small or too large.
     Window {
-        /// The requested window.
+        /// The requested window, in bytes.
         bytes: u64,
         /// Bytes of data in a full packet.
         least: u64,

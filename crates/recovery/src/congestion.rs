@@ -50,9 +50,9 @@ use crate::policy::{CongestionPolicy, Controller};
 /// Facts of an acknowledgement that a controller may use.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Acked {
-    /// When the acknowledgement arrived.
+    /// Arrival of the acknowledgement.
     pub now: Instant,
-    /// Bytes newly acknowledged.
+    /// Bytes newly acknowledged, cumulatively or by gap.
     pub bytes: u64,
     /// Bytes in flight before the acknowledgement.
     pub flight_before: u64,
@@ -66,7 +66,7 @@ pub struct Acked {
     pub in_fast_recovery: bool,
     /// The RTT sample that the acknowledgement gave, if any.
     pub rtt: Option<Duration>,
-    /// The smoothed round-trip time.
+    /// Smoothed round-trip time; `None` before the first RTT sample.
     pub srtt: Option<Duration>,
     /// The first unit not acknowledged cumulatively.
     pub cumulative: u64,
@@ -74,7 +74,7 @@ pub struct Acked {
     pub next_unit: u64,
 }
 
-/// Why a window falls.
+/// Evidence of congestion that lowers a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
     /// A loss found by acknowledgements or by a short timer.
@@ -88,7 +88,7 @@ pub enum Signal {
 pub struct Congested {
     /// When the signal was detected.
     pub now: Instant,
-    /// Kind of the signal.
+    /// Whether a loss or a congestion mark lowers the window.
     pub signal: Signal,
     /// Bytes sent and not acknowledged cumulatively: FlightSize of RFC 5681.
     pub flight_size: u64,
@@ -99,7 +99,7 @@ pub struct Congested {
 /// An expiry of the retransmission timer.
 #[derive(Clone, Copy, Debug)]
 pub struct TimedOut {
-    /// When the timer expired.
+    /// Expiry of the timer.
     pub now: Instant,
     /// Bytes sent and not acknowledged cumulatively: FlightSize of RFC 5681.
     pub flight_size: u64,
@@ -114,7 +114,7 @@ pub enum Congestion {
     Rfc9260(Rfc9260),
     /// Reno with byte counting (RFC 5681, RFC 3465).
     NewReno(NewReno),
-    /// CUBIC (RFC 9438).
+    /// Cubic growth between losses, beta 0.7 (RFC 9438).
     Cubic(Box<Cubic>),
     /// Vegas (Brakmo and Peterson 1995).
     Vegas(Box<Vegas>),
@@ -217,7 +217,8 @@ impl Congestion {
         }
     }
 
-    /// Data was acknowledged.
+    /// Grows the window by an acknowledgement, unless fast recovery is in progress or little of it
+    /// was used.
     pub fn on_acked(&mut self, acked: Acked) {
         each!(self, controller => controller.on_acked(acked));
     }
@@ -235,7 +236,7 @@ impl Congestion {
         each!(self, controller => controller.on_congestion(congested));
     }
 
-    /// The retransmission timer expired.
+    /// Lowers the window and begins slow start, since the retransmission timer expired.
     pub fn on_timeout(&mut self, timed_out: TimedOut) {
         each!(self, controller => controller.on_timeout(timed_out));
     }

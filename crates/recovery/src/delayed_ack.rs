@@ -90,7 +90,7 @@ impl DelayedAck {
         self.due.is_some_and(|due| due <= now)
     }
 
-    /// An acknowledgement was sent.
+    /// An acknowledgement left, alone or with data: nothing is pending.
     pub fn on_sent(&mut self) {
         self.pending = 0;
         self.due = None;

@@ -22,7 +22,7 @@ use crate::policy::{CongestionPolicy, PartialAck, RecoveryPolicy};
 /// The repair in progress on a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
-    /// No repair.
+    /// No loss is under repair.
     #[default]
     Open,
     /// Repair of a loss found by acknowledgements or short timers (RFC 9260, section 7.2.4; RFC 6582; RFC 6675).
@@ -49,7 +49,7 @@ struct FastRecovery {
     heard: bool,
 }
 
-/// Why an episode begins.
+/// Evidence with which an episode begins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Entry {
     /// A loss found by acknowledgements or a short timer. `inflation`: initial deviation of the window from the
@@ -60,7 +60,7 @@ pub(crate) enum Entry {
     Timeout { suspected: Option<Frto> },
 }
 
-/// Why an episode ends.
+/// Outcome with which an episode ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     /// All data that was outstanding at its beginning is acknowledged.
@@ -75,9 +75,9 @@ pub(crate) enum End {
 /// 6.3.3 E3 and 7.2.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Exempt {
-    /// A fast retransmission.
+    /// A fast retransmission, which is sent whatever the window (RFC 9260, section 7.2.4).
     Fast,
-    /// Any other packet.
+    /// The first packet after a timeout, or any other one.
     #[default]
     Other,
 }

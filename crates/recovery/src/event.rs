@@ -8,58 +8,58 @@ use crate::ledger::PacketNumber;
 use crate::path_id::PathId;
 use crate::stats::Cause;
 
-/// One step of recovery.
+/// One step of recovery, with the values that explain it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A packet left.
+    /// A packet with data left.
     Sent {
-        /// Packet number.
+        /// Number of the packet in the ledger, never reused.
         packet: PacketNumber,
         /// Path on which the packet left.
         path: PathId,
         /// Units sent for the first time.
         new: u32,
-        /// Units retransmitted.
+        /// Number of units retransmitted.
         again: u32,
         /// Bytes of data in the packet.
         bytes: u64,
         /// The first unit not sent yet: new units of the packet end before it.
         next_unit: u64,
     },
-    /// A unit was retransmitted.
+    /// A unit was sent again since it counts as lost.
     Resent {
         /// Number of the unit in the ledger.
         unit: u64,
-        /// Reason of the retransmission.
+        /// Evidence on which the unit was retransmitted.
         cause: Cause,
         /// Number of the retransmission of this unit, from 1.
         order: u8,
     },
-    /// Data was acknowledged.
+    /// An acknowledgement reported data as arrived that it had not reported before.
     Acknowledged {
         /// Path on which the data was sent.
         path: PathId,
         /// The first unit not acknowledged cumulatively.
         cumulative: u64,
-        /// Bytes newly acknowledged.
+        /// Bytes newly acknowledged, cumulatively or by gap.
         bytes: u64,
         /// The RTT sample that the acknowledgement gave, if any.
         rtt: Option<Duration>,
         /// The retransmission timeout after the acknowledgement, with back-off.
         rto: Duration,
     },
-    /// Packets were declared lost.
+    /// Packets in flight were declared lost.
     Lost {
         /// Path on which the packets were sent.
         path: PathId,
-        /// Number of packets.
+        /// Number of packets declared lost.
         packets: u32,
-        /// Evidence of the loss.
+        /// Evidence that revealed the loss.
         cause: Cause,
     },
-    /// A retransmission timer expired.
+    /// The retransmission timer of a path expired.
     Timeout {
-        /// Path whose timer expired.
+        /// Path whose data was not acknowledged in time.
         path: PathId,
         /// The timeout after the expiry, with back-off.
         next_rto: Duration,
@@ -72,30 +72,30 @@ pub enum Event {
     },
     /// A tail loss probe left.
     Probed {
-        /// Path that was probed.
+        /// Path on which the probe was sent.
         path: PathId,
         /// Whether the probe carries new data.
         new: bool,
     },
     /// A retransmission timer was set.
     TimerSet {
-        /// Path whose timer was set.
+        /// Path whose packets in flight the timer guards.
         path: PathId,
         /// Instant at which the timer is due.
         due: Instant,
     },
-    /// The congestion window changed.
+    /// The congestion window or the slow start threshold changed.
     Window {
-        /// Path whose window changed.
+        /// Path to whose packets in flight the window applies.
         path: PathId,
-        /// Congestion window, bytes.
+        /// Congestion window, in bytes.
         cwnd: u64,
-        /// Slow start threshold, bytes.
+        /// Slow start threshold, in bytes; `u64::MAX` before it is known.
         ssthresh: u64,
-        /// Bytes in flight.
+        /// Bytes in flight at the change.
         flight: u64,
     },
-    /// Redundant copies repaired losses.
+    /// Lost units arrived in redundant copies, without a retransmission.
     Repaired {
         /// Path on which the original was sent.
         path: PathId,
@@ -104,7 +104,7 @@ pub enum Event {
     },
     /// The peer reported needless retransmissions.
     Spurious {
-        /// Number of units.
+        /// Number of units that arrived twice.
         units: u32,
     },
 }
@@ -143,7 +143,7 @@ impl EventLog {
         self.0 = enabled.then(|| self.0.take().unwrap_or_default());
     }
 
-    /// Whether recording is on.
+    /// Whether events are recorded; off by default.
     pub fn is_enabled(&self) -> bool {
         self.0.is_some()
     }

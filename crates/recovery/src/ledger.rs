@@ -63,7 +63,7 @@ const RENEGED_SPARE: u32 = 256;
 /// Amount in flight on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Flight {
-    /// Packets in flight.
+    /// Packets that are neither acknowledged nor declared lost.
     pub packets: u32,
     /// Bytes in flight (the sum of the units' weights).
     pub bytes: u64,
@@ -84,7 +84,7 @@ pub struct Ledger {
     reports: Scoreboard,
     /// Packets delivered while the peer reported data beyond the cumulative point.
     reported_packets: u32,
-    /// Units created by cuts.
+    /// Number of units that exist since an acknowledgement cut a longer one.
     cuts: u32,
     /// Evidence by position below this unit has been acted on.
     judged_below: u64,
@@ -145,7 +145,7 @@ impl Ledger {
         self.paths.get(path).map(|path| path.flight).unwrap_or_default()
     }
 
-    /// Whether nothing awaits acknowledgement.
+    /// Whether every unit sent is acknowledged cumulatively.
     pub fn is_empty(&self) -> bool {
         self.units.is_empty()
     }

@@ -28,11 +28,11 @@ use crate::rtt::RttEstimator;
 mechanisms! {
     /// Loss detection by time (RFC 8985).
     rack: Rack,
-    /// Shortest recent round trip.
+    /// Shortest round trip of the last five to ten minutes.
     min_rtt: RecentMinimum,
-    /// Tail loss probes.
+    /// Tail loss probes (RFC 8985, section 7).
     probe: Probe,
-    /// The fine-grained timer.
+    /// The fine-grained timer of Vegas (Brakmo and Peterson 1995).
     fine: FineGrained,
     /// Round trips that are proven.
     doubts: Doubts,
@@ -88,7 +88,7 @@ pub fn early_timer(rtt: &RttEstimator, initial_rto: Duration, least: Duration) -
 /// The instants from which a restarted timer is computed.
 #[derive(Clone, Copy, Debug)]
 pub struct RestartMoments {
-    /// The present time.
+    /// Instant of the restart.
     pub now: Instant,
     /// Start of the running timer.
     pub timer_started_at: Instant,

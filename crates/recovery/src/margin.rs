@@ -10,7 +10,7 @@ const UNIT: u32 = 1;
 const STEP: u32 = 4096 * UNIT;
 /// Amount that any expiry removes, early or not: of the expiries on a path with loss, one half may be early.
 const RELIEF: u32 = STEP / 2;
-/// Units in one variation.
+/// Units that make up one variation.
 const VARIATION: u32 = 2 * STEP;
 /// Most variations added to the four of RFC 6298.
 const MOST: u32 = 12 * VARIATION;
@@ -20,7 +20,7 @@ const MOST: u32 = 12 * VARIATION;
 pub struct Margin(u32);
 
 impl Margin {
-    /// The retransmission timer expired.
+    /// Lowers the margin a little, since the retransmission timer expired.
     pub(crate) fn on_expiry(&mut self) {
         self.0 = self.0.saturating_sub(RELIEF);
     }
@@ -30,7 +30,7 @@ impl Margin {
         self.0 = (self.0 + STEP).min(MOST);
     }
 
-    /// `packets` packets were delivered.
+    /// Lowers the margin by one unit for each of `packets` delivered packets.
     pub(crate) fn on_delivered(&mut self, packets: u32) {
         self.0 = self.0.saturating_sub(packets.saturating_mul(UNIT));
     }

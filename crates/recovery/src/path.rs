@@ -30,7 +30,7 @@ use worth::Worth;
 /// Expiries in a row that are a persistent congestion: RFC 9002, section 7.6.1, has as many timeouts.
 const PERSISTENT: u8 = 2;
 
-/// A running retransmission timer.
+/// Start and deadline of a retransmission timer that runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RunningTimer {
     pub(crate) started_at: Instant,
@@ -45,7 +45,7 @@ pub(crate) struct PathRecovery {
     pub(crate) backoff: Backoff,
     pub(crate) congestion: Congestion,
     pub(crate) loss: LossEstimator,
-    /// The repair in progress.
+    /// The repair of losses in progress, if any.
     pub(crate) episode: Episode,
     /// T3-rtx (RFC 9260, section 6.3).
     pub(crate) t3_rtx: Option<RunningTimer>,
@@ -177,7 +177,7 @@ impl PathRecovery {
             && self.episode.keeps_nothing()
     }
 
-    /// Applies a replaced policy.
+    /// Applies a replaced policy: state that it does not ask for ends.
     pub(crate) fn set_policy(&mut self, policy: &RecoveryPolicy) {
         self.congestion.set_policy(&policy.congestion);
         self.episode.set_policy(policy);
@@ -197,7 +197,7 @@ impl PathRecovery {
         }
     }
 
-    /// The path carried data.
+    /// Learns from delivered data how much the path carries, if the policy uses that.
     pub(crate) fn on_delivered(
         &mut self,
         now: Instant,

@@ -48,7 +48,7 @@ impl fmt::Display for PathId {
 pub struct PathSet(u8);
 
 impl PathSet {
-    /// No path.
+    /// The empty set.
     pub const NONE: PathSet = PathSet(0);
 
     const fn bit(path: PathId) -> u8 {
@@ -121,7 +121,7 @@ impl<T> PathTable<T> {
         1 + self.further().len()
     }
 
-    /// Allocated bytes.
+    /// Allocated bytes, without those of the values' own allocations.
     pub fn memory(&self) -> usize {
         let of_vec = |values: &Vec<T>| size_of::<Vec<T>>() + values.capacity() * size_of::<T>();
         self.further.as_deref().map_or(0, of_vec)
@@ -247,7 +247,7 @@ impl<T> PathTable<T> {
         first + self.further.as_deref().map_or(0, |further| sum_of(further, quantity))
     }
 
-    /// Changes all values.
+    /// Applies `change` to the value of every path.
     #[inline]
     pub(crate) fn each_mut(&mut self, change: impl Fn(&mut T)) {
         change(&mut self.first);

@@ -26,7 +26,7 @@ pub struct SizeLimits {
     pub min: u16,
     /// The size confirmed first (BASE_PLPMTU), and the size in use while large packets are thought to vanish.
     pub base: u16,
-    /// The largest size (MAX_PLPMTU).
+    /// The largest size that may be used or probed (MAX_PLPMTU).
     pub max: u16,
     /// Bytes of an IP packet that a size does not include.
     pub headers: u16,
@@ -67,7 +67,7 @@ pub enum PathMtuState {
 /// Verdict of black-hole detection on timeouts of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Suspicion {
-    /// Nothing changed.
+    /// The timeouts give no reason to change the size in use.
     None,
     /// Large packets are thought to vanish: the fallback size is in use until [`PathMtuSearch::restart`].
     Arisen,
@@ -152,7 +152,7 @@ impl<P> PathMtuSearch<P> {
         if self.suspected { self.fallback() } else { self.confirmed }
     }
 
-    /// State of the search.
+    /// Whether the base size is being confirmed, fails, larger sizes are probed, or none is left.
     pub fn state(&self) -> PathMtuState {
         self.state
     }

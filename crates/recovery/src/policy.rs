@@ -314,7 +314,7 @@ pub enum RepeatFast {
     Never,
     /// While the stream is thin.
     WhileThin,
-    /// Always (FreeBSD).
+    /// Whenever its retransmission counts as lost (FreeBSD).
     Always,
 }
 
@@ -352,7 +352,7 @@ pub enum PartialAck {
 /// duplicate acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FineGrainedTimer {
-    /// Ages are not checked.
+    /// The timer never expires: packets are not judged by age.
     Off,
     /// The timer as published (Brakmo and Peterson 1995; Yin et al.).
     On,
@@ -434,14 +434,14 @@ pub struct CongestionPolicy {
     pub least_window: LeastWindow,
 }
 
-/// Algorithm of congestion control.
+/// Algorithm of congestion control, for all paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Controller {
     /// Slow start, congestion avoidance and fast recovery of RFC 9260, section 7.2.
     Rfc9260,
     /// Slow start, congestion avoidance and halving of RFC 5681.
     NewReno,
-    /// CUBIC (RFC 9438).
+    /// Cubic growth between losses, for paths with a large bandwidth-delay product (RFC 9438).
     Cubic,
     /// Vegas (Brakmo and Peterson 1995).
     Vegas(VegasPolicy),
@@ -489,6 +489,6 @@ pub enum ImmediateRequest {
     /// While the stream is thin, data with nothing queued behind it: no further packet will soon make the peer
     /// acknowledge it. Over TCP only if the peer is seen to delay.
     WhileThin,
-    /// All data.
+    /// Every packet with data.
     Always,
 }

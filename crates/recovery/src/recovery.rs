@@ -58,12 +58,12 @@ pub struct Recovery {
     copies_judged: bool,
 }
 
-/// The packet being built.
+/// The packet being built, as far as counters and events need it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Draft {
     /// Units sent for the first time.
     new: u32,
-    /// Units retransmitted.
+    /// Number of units retransmitted.
     again: u32,
     bytes: u32,
     /// Bytes of copies that ride along.
@@ -74,12 +74,12 @@ struct Draft {
     mends_oldest: bool,
 }
 
-/// Effects of an acknowledgement.
+/// Facts of an acknowledgement that the protocol may act on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckOutcome {
     /// Whether the cumulative point advanced.
     pub advanced: bool,
-    /// Bytes newly acknowledged.
+    /// Bytes newly acknowledged, cumulatively or by gap.
     pub acked_bytes: u64,
     /// Paths proven to work: newly acknowledged data had travelled on that path and on no other.
     pub paths: PathSet,
@@ -108,9 +108,9 @@ pub struct TimeoutOutcome {
 /// Content of a packet, as far as the window is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
-    /// New data.
+    /// Data sent for the first time.
     New,
-    /// Retransmitted data.
+    /// Data sent before.
     Again,
 }
 
@@ -123,15 +123,15 @@ pub struct PathSnapshot {
     pub rttvar: Option<Duration>,
     /// The latest RTT sample; `None` before the first.
     pub latest_rtt: Option<Duration>,
-    /// Retransmission timeout, back-off included.
+    /// Retransmission timeout in force, back-off included.
     pub rto: Duration,
-    /// Congestion window, bytes.
+    /// Congestion window, in bytes.
     pub cwnd: u64,
-    /// Slow start threshold, bytes.
+    /// Slow start threshold, in bytes; `u64::MAX` before it is known.
     pub ssthresh: u64,
     /// Bytes acknowledged towards the next growth of the window.
     pub partial_bytes_acked: u64,
-    /// Amount in flight.
+    /// Packets and bytes in flight.
     pub flight: Flight,
     /// Whether fast recovery is in progress.
     pub in_fast_recovery: bool,
@@ -176,7 +176,7 @@ impl Recovery {
         self.policy = policy;
     }
 
-    /// The policy in force.
+    /// The policy in force, to which every decision refers.
     pub fn policy(&self) -> &RecoveryPolicy {
         &self.policy
     }
@@ -196,12 +196,12 @@ impl Recovery {
         self.events.poll()
     }
 
-    /// Counters since the beginning.
+    /// Counters since the association or connection began.
     pub fn stats(&self) -> &RecoveryStats {
         &self.stats
     }
 
-    /// The ledger, read only.
+    /// The record of packets and units, read only.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
     }

@@ -101,7 +101,7 @@ impl ErrorSchedule {
     }
 }
 
-/// Consequences of an expiry.
+/// Facts of a timer's expiry that its caller acts on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expiry {
     /// Whether the timeout was not doubled (linear).
@@ -115,7 +115,8 @@ pub struct Expiry {
 }
 
 impl Backoff {
-    /// Applies back-off to `rto`.
+    /// The timeout after the doublings so far, within the policy's bounds for thin and other
+    /// streams.
     pub fn apply(&self, rto: Duration, policy: &RtoPolicy, thin: bool) -> Duration {
         // A closed window is no outage: its probes back off as far as any timeout does.
         let bounded = thin && !self.probing;

@@ -10,7 +10,7 @@ use crate::margin::Margin;
 /// does no harm, and on a short path it is jitter.
 pub(crate) const LEAST_QUEUE: Duration = Duration::from_millis(5);
 
-/// Nanoseconds in a second.
+/// One second, in nanoseconds.
 const SECOND: i64 = 1_000_000_000;
 
 /// A gain between 0 and 1 as an exact fraction.
@@ -88,7 +88,7 @@ impl Default for RttEstimator {
 }
 
 impl RttEstimator {
-    /// Takes an RTT sample.
+    /// Updates SRTT and RTTVAR by a round trip (RFC 6298, section 2).
     pub fn on_sample(&mut self, sample: Duration, alpha: Ratio, beta: Ratio, deviation: Deviation) {
         let measured = i64::try_from(sample.as_nanos()).unwrap_or(i64::MAX);
         self.latest = sample;

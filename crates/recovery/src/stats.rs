@@ -3,18 +3,18 @@
 use core::ops::{Deref, DerefMut};
 use std::sync::LazyLock;
 
-/// Reason of a retransmission.
+/// Evidence on which a unit was sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
     /// The retransmission timer expired, and the unit was the oldest.
     Timeout,
-    /// Enough miss indications arrived.
+    /// As many miss indications arrived as the policy asks for (RFC 9260, section 7.2.4).
     Fast,
     /// The unit was retransmitted along with data whose timer expired.
     Bundled,
     /// Early retransmit (RFC 5827) or the early fast retransmit timer.
     Early,
-    /// A tail loss probe.
+    /// A tail loss probe repeated the last unit (RFC 8985, section 7).
     Probe,
     /// No packet followed for a share of the round trip: a copy before any evidence of a loss.
     Copy,
@@ -42,15 +42,15 @@ impl Cause {
 /// Retransmitted units, counted twice: by cause and by order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct RetransmissionCounts {
-    /// Units retransmitted by [`Cause::Timeout`].
+    /// Units whose retransmission timer expired: [`Cause::Timeout`].
     pub timeout: u64,
-    /// Units retransmitted by [`Cause::Fast`].
+    /// Units that miss indications declared lost: [`Cause::Fast`].
     pub fast: u64,
-    /// Units retransmitted by [`Cause::Bundled`].
+    /// Units that rode along with timed out ones: [`Cause::Bundled`].
     pub bundled: u64,
-    /// Units retransmitted by [`Cause::Early`].
+    /// Units found lost by RFC 5827 or an early timer: [`Cause::Early`].
     pub early: u64,
-    /// Units retransmitted by [`Cause::Probe`].
+    /// Units sent as tail loss probes: [`Cause::Probe`].
     pub probe: u64,
     /// First, second, third and later retransmissions of a unit.
     pub by_order: [u64; 4],
@@ -70,7 +70,7 @@ impl RetransmissionCounts {
         self.by_order[usize::from(order.clamp(1, 4)) - 1] += 1;
     }
 
-    /// Retransmitted units in total.
+    /// Retransmissions of all units, by any cause, without copies.
     pub fn total(&self) -> u64 {
         self.by_order.iter().sum()
     }
@@ -95,7 +95,7 @@ pub struct RecoveryStats {
     pub bundle_misses: u64,
     /// Units whose loss a copy repaired.
     pub bundle_repairs: u64,
-    /// Expiries of retransmission timers.
+    /// Expiries of retransmission timers, on all paths.
     pub timeouts: u64,
     /// Times that fast recovery was entered.
     pub fast_recoveries: u64,

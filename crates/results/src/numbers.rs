@@ -57,7 +57,7 @@ pub fn jain(shares: impl Iterator<Item = f64> + Clone) -> f64 {
 pub struct Moments {
     /// Number of values.
     pub count: u64,
-    /// Mean of the numbers.
+    /// Arithmetic mean of all values so far; 0 before the first.
     pub mean: f64,
     squares: f64,
 }

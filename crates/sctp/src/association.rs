@@ -300,7 +300,7 @@ impl Association {
         self.identity.tags.peer
     }
 
-    /// The peer's SCTP port.
+    /// SCTP port of the peer, above that of UDP if packets are encapsulated.
     pub fn peer_port(&self) -> u16 {
         self.identity.peer_port
     }

@@ -67,7 +67,7 @@ impl AuthenticationOptions {
 /// Why a shared key cannot be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyError {
-    /// The association is unknown.
+    /// No association has this identifier: it was released, or belongs to another endpoint.
     NoAssociation,
     /// The key does not exist.
     NoSuchKey(KeyId),
@@ -87,7 +87,7 @@ impl fmt::Display for KeyError {
 
 impl core::error::Error for KeyError {}
 
-/// An association's keys.
+/// Key vectors and signers of an association (RFC 4895, section 6.1).
 #[derive(Debug)]
 pub(crate) struct Authentication {
     /// This side's key vector in INIT or INIT ACK.
@@ -102,10 +102,10 @@ pub(crate) struct Authentication {
     further: BTreeMap<KeyId, Arc<Signer>>,
 }
 
-/// Treatment of a chunk.
+/// Result of the check of one chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// The chunk is processed.
+    /// The chunk needs no authentication, or has it: it is processed.
     Taken,
     /// The chunk is a valid AUTH chunk: the chunks after it are authenticated.
     Proved,

@@ -27,14 +27,14 @@ use crate::authentication::vector::{KeyVector, KeyVectors};
 use crate::extensions::Extensions;
 use crate::wire::{Tsn, VerificationTag};
 
-/// Version of the layout.
+/// Version of the cookie's layout, which its signature covers.
 const VERSION: u8 = 2;
-/// Bytes of the signature.
+/// Bytes of the HMAC at the end of a cookie.
 const SIGNATURE: usize = 32;
 /// Usual length without further IPv6 addresses, for one allocation.
 const USUAL_LENGTH: usize = 160;
 
-/// Key that signs cookies.
+/// Key of the HMAC that signs cookies (RFC 9260, section 5.1.3).
 #[derive(Clone)]
 pub(crate) struct CookieKey(Hmac<Sha256>);
 
@@ -77,9 +77,9 @@ impl fmt::Debug for CookieKey {
 /// All data needed to create an association. *Local* is the endpoint that made the cookie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StateCookie {
-    /// Creation of the cookie.
+    /// Instant at which the INIT ACK with the cookie was made.
     pub(crate) created_at: Instant,
-    /// Validity after creation.
+    /// Time from its creation for which the cookie is accepted (Valid.Cookie.Life).
     pub(crate) lifetime: Duration,
     /// The tag in packets to this endpoint.
     pub(crate) local_tag: VerificationTag,
@@ -95,9 +95,9 @@ pub(crate) struct StateCookie {
     pub(crate) outbound_streams: u16,
     /// Streams on which the peer may send.
     pub(crate) inbound_streams: u16,
-    /// This endpoint's SCTP port.
+    /// SCTP port of this endpoint.
     pub(crate) local_port: u16,
-    /// The peer's SCTP port.
+    /// SCTP port of the peer.
     pub(crate) peer_port: u16,
     /// Local tie-tag of the association that the INIT met, 0 if there was none (section 5.2.2).
     pub(crate) local_tie_tag: VerificationTag,
@@ -123,7 +123,7 @@ pub(crate) enum CookieError {
     BadSignature,
     /// The cookie is genuine, but expired.
     Stale {
-        /// Time since its expiry.
+        /// Time by which the cookie is too old: the staleness in the error cause.
         by: Duration,
         /// Contents of the cookie: a cookie with the tags of the existing association is valid nevertheless
         /// (section 5.2.4).

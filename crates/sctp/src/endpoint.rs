@@ -70,7 +70,7 @@ pub struct Endpoint {
     /// Associations that peers opened, by host.
     population: Population,
     memory: Memory,
-    /// Deadlines of the associations.
+    /// Next timeout of each association, earliest first.
     deadlines: Deadlines,
     /// Associations that may have data to send.
     turns: Turns<AssociationId>,
@@ -236,7 +236,7 @@ impl Endpoint {
         self.table.by_transport_address(SocketAddr::new(remote, 0), port).is_some()
     }
 
-    /// An association, read only.
+    /// An association, read only; `None` if it was released.
     pub fn association(&self, id: AssociationId) -> Option<&Association> {
         self.table.get(id)
     }
@@ -277,7 +277,7 @@ impl Endpoint {
         self.options.accepted = options;
     }
 
-    /// Options of the endpoint.
+    /// Options in force: those at creation, with later changes.
     pub fn options(&self) -> &EndpointOptions {
         &self.options
     }

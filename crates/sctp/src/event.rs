@@ -30,12 +30,12 @@ pub enum Event {
     Abandoned(Abandoned),
     /// More messages were abandoned at once than are reported one by one.
     FurtherAbandoned {
-        /// Number of further messages.
+        /// Number of messages that are not reported one by one.
         messages: u64,
     },
     /// All data sent before the shutdown arrived, and the peer agreed.
     Closed,
-    /// The association failed.
+    /// The association ended before all data was delivered, for this reason.
     Failed(Failure),
     /// Streams or addresses changed, or the peer refused a change that this side requested.
     Reconfiguration(ReconfigurationEvent),
@@ -50,7 +50,7 @@ pub enum Event {
     PathChanged {
         /// Index of the path in [`AssociationStats::paths`](crate::AssociationStats::paths).
         path: u8,
-        /// The peer's address.
+        /// Address of the peer on the path.
         remote: SocketAddr,
         /// New state or role of the path.
         change: PathChange,
@@ -140,7 +140,7 @@ pub enum PathChange {
     CarriesData,
 }
 
-/// Why an association failed.
+/// Reason for which an association ended before all data was delivered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The peer did not answer during set-up.
@@ -151,13 +151,13 @@ pub enum Failure {
     Unreachable,
     /// The peer was silent for longer than [`dead_after`](crate::AssociationOptions::dead_after) allows.
     Silent {
-        /// Duration of the silence.
+        /// Time since the last packet of the peer.
         span: Duration,
     },
     /// The peer no longer knows the association: it restarted, or its ABORT was lost (an ABORT with the T bit; RFC
     /// 9260, section 8.4).
     Forgotten,
-    /// The peer sent ABORT.
+    /// The peer ended the association with an ABORT.
     AbortedByPeer {
         /// Code of its first cause, 0 if it has none.
         code: u16,
@@ -166,7 +166,7 @@ pub enum Failure {
     },
     /// This side aborted, since the peer violated the protocol.
     ProtocolViolation(&'static str),
-    /// This side's application aborted.
+    /// The application of this side called for an ABORT.
     Aborted,
     /// This side aborted the association for lack of memory, or to make room for another one (see
     /// [`EndpointOptions`](crate::EndpointOptions)). Its unread data is lost, and it has been released.

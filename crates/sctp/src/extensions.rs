@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use crate::authentication::vector::KeyVector;
 use crate::wire::{ChunkType, Parameter, Parameters};
 
-/// A set of extensions.
+/// Extensions of RFC 9260, one bit for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Extensions(u32);
 
@@ -25,7 +25,7 @@ const BY_CHUNK_TYPES: [(Extensions, &[ChunkType]); 5] = [
 const ADDRESS_CHUNKS: Extensions = Extensions(1 << 9);
 
 impl Extensions {
-    /// RFC 9260 without extensions.
+    /// No extension: RFC 9260 alone.
     pub const NONE: Extensions = Extensions(0);
     /// Messages may be abandoned: FORWARD-TSN (RFC 3758), with I-FORWARD-TSN if messages interleave.
     pub const PARTIAL_RELIABILITY: Extensions = Extensions(1);
@@ -57,7 +57,7 @@ impl Extensions {
         Extensions(self.0 & other.0)
     }
 
-    /// The extensions without `other`.
+    /// These extensions, except for those in `other`.
     #[must_use]
     pub const fn without(self, other: Extensions) -> Extensions {
         Extensions(self.0 & !other.0)
@@ -137,7 +137,7 @@ impl Extensions {
         (known, skips_interleaved)
     }
 
-    /// The chunk types of these extensions.
+    /// Numbers to list in the Supported Extensions parameter (RFC 5061, section 4.2.7).
     pub(crate) fn chunk_types(self) -> SmallVec<[u8; 8]> {
         let mut types = SmallVec::new();
         if self.contains(Extensions::PARTIAL_RELIABILITY) {

@@ -28,7 +28,7 @@ pub struct AssociationOptions {
     pub extensions: Extensions,
     /// Number of outbound streams requested.
     pub outbound_streams: u16,
-    /// Most inbound streams granted.
+    /// Most streams on which the peer may send; fewer are used if it asks for fewer.
     pub inbound_streams: u16,
     /// Most bytes waiting for the application to read them, advertised as a_rwnd; at least 1500.
     pub receive_buffer: u32,
@@ -139,10 +139,10 @@ pub struct PathOptions {
 /// Heartbeats of one path while it is idle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PathHeartbeats {
-    /// The association's setting.
+    /// The path has the association's interval.
     #[default]
     AsAssociation,
-    /// No heartbeats.
+    /// The path is never probed by heartbeats.
     Off,
     /// Heartbeats on an idle path at this interval.
     Every(Duration),

@@ -64,7 +64,7 @@ pub(crate) struct Context<'a> {
     pub(crate) options: &'a AssociationOptions,
     /// The ledger's view of the paths: round trips, windows, flight.
     pub(crate) recovery: &'a mut Recovery,
-    /// Events for the application.
+    /// Queue of events for the application.
     pub(crate) events: &'a mut Events,
 }
 
@@ -104,7 +104,7 @@ impl Paths {
         self.list.iter()
     }
 
-    /// All open paths.
+    /// Paths that are not closed, with their identifiers.
     pub(crate) fn live(&self) -> impl Iterator<Item = (PathId, &Path)> + Clone {
         self.all().filter(|(_, path)| !path.removed)
     }
@@ -119,7 +119,7 @@ impl Paths {
         self.list.get(path).is_some()
     }
 
-    /// The primary path.
+    /// The path preferred for new data while it works (RFC 9260, section 6.4).
     pub(crate) fn primary(&self) -> PathId {
         self.primary
     }

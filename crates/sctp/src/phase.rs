@@ -127,10 +127,10 @@ impl Phase {
     }
 }
 
-/// Data of COOKIE-ECHOED.
+/// Data that only COOKIE-ECHOED needs.
 #[derive(Debug)]
 pub(crate) struct CookieEcho {
-    /// The attempts so far.
+    /// Timer and number of the attempts.
     pub(crate) handshake: Handshake,
     /// The peer's cookie, for retransmission.
     pub(crate) cookie: Box<[u8]>,
@@ -139,11 +139,11 @@ pub(crate) struct CookieEcho {
 /// Attempts to shut down: SHUTDOWN or SHUTDOWN ACK, until the peer answers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Closing {
-    /// Deadline of T2-shutdown.
+    /// Deadline of T2-shutdown (RFC 9260, section 9.2).
     t2: Option<Instant>,
     /// Deadline of T5-shutdown-guard, which only the sender of SHUTDOWN has.
     guard: Option<Instant>,
-    /// Consecutive expiries of T2-shutdown.
+    /// Number of consecutive expiries of T2-shutdown.
     attempts: u8,
 }
 

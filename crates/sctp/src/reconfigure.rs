@@ -109,11 +109,11 @@ impl Context<'_> {
 /// Action for the association that follows from a reconfiguration.
 #[derive(Debug)]
 pub(crate) enum Action {
-    /// Send the outstanding requests.
+    /// Send the outstanding RE-CONFIG chunk, once more if it was sent before.
     Request,
     /// Send these answers to the peer's requests.
     Answer(AnswerList),
-    /// Notify the application.
+    /// Report this event to the application.
     Announce(ReconfigurationEvent),
     /// The peer answered at this instant, on the path of control chunks.
     Alive(Instant),
@@ -123,7 +123,7 @@ pub(crate) enum Action {
     BadCombination,
     /// The received data of streams, up to this TSN, is faulty.
     Fault(Fault, Tsn),
-    /// Abort the association.
+    /// Abort the association with a Protocol Violation cause of this text.
     Violation(&'static str),
     /// Tell the application that it may send again.
     Writable,

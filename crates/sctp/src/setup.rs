@@ -255,11 +255,11 @@ pub(crate) fn reported(parameter: &[u8]) -> Bytes {
 /// Action for a COOKIE ECHO that meets an existing association (section 5.2.4, table 12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CookieAction {
-    /// A: the peer restarted.
+    /// Case A of section 5.2.4: the peer restarted.
     Restart,
     /// B: both sides opened at once.
     Collision,
-    /// C: late, discarded.
+    /// Case C of section 5.2.4: the cookie is late and is discarded.
     Discard,
     /// D: a duplicate, or the end of the handshake.
     Confirm,

@@ -29,17 +29,17 @@ impl Default for Shard {
 pub enum Destination {
     /// The packet has a verification tag that only this shard can have drawn.
     Tagged {
-        /// Number of the shard.
+        /// Number of the shard, from 0.
         shard: u32,
-        /// The tag, for [`Endpoint::has_tag`](crate::Endpoint::has_tag).
+        /// The packet's verification tag, for [`Endpoint::has_tag`](crate::Endpoint::has_tag).
         tag: VerificationTag,
-        /// The sender's SCTP port.
+        /// SCTP port of the packet's sender.
         port: u16,
     },
     /// The packet has no tag of its receiver: INIT, or a packet with the tag of its sender (RFC 9260, section 8.5.1).
     /// Any shard may have the association with this SCTP port of the sender.
     Untagged {
-        /// The sender's SCTP port.
+        /// SCTP port of the packet's sender.
         port: u16,
     },
     /// No SCTP packet: any shard counts and drops it.

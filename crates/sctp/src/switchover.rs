@@ -12,7 +12,7 @@ pub(crate) use self::trend::RttTrend;
 /// Whether a path works, as far as is known (RFC 9260, section 8.2; RFC 7829, section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum PathState {
-    /// The path works.
+    /// Nothing shows that the path fails.
     #[default]
     Active,
     /// There is evidence of a failure: data takes another path if there is one, and heartbeats probe this one.
@@ -64,11 +64,11 @@ pub struct Redundancy {
 /// When DATA is sent on several paths at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RedundantWhen {
-    /// No copies are sent.
+    /// Each message takes one path.
     Never,
     /// While the stream is thin on its path.
     WhileThin,
-    /// Each message is copied.
+    /// Each message, however thick the stream is.
     Always,
 }
 
@@ -77,7 +77,7 @@ impl Redundancy {
     pub const NONE: Redundancy = Redundancy { when: RedundantWhen::Never, paths: 1 };
     /// Two paths while the stream is thin.
     pub const TWO_WHILE_THIN: Redundancy = Redundancy { when: RedundantWhen::WhileThin, paths: 2 };
-    /// All paths, always.
+    /// Each message on all paths.
     pub const ALL_PATHS: Redundancy = Redundancy { when: RedundantWhen::Always, paths: u8::MAX };
 }
 
@@ -141,10 +141,10 @@ impl Candidate {
     }
 }
 
-/// Evidence against a path.
+/// Evidence that a path has failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Charges {
-    /// Number of consecutive errors.
+    /// Number of consecutive errors of the path.
     pub(crate) errors: u8,
     /// Number of consecutive timer expiries, including those that do not count as errors.
     pub(crate) expiries: u8,

@@ -85,7 +85,7 @@ impl<'a> ClientHello<'a> {
         random.unwrap_or_default()
     }
 
-    /// The cookie that the client returns.
+    /// Bytes of the cookie that the server had sent; `None` if empty (RFC 9147, section 5.1).
     pub(crate) fn cookie(&self) -> Option<&'a [u8]> {
         let (start, end) = match self.cookie {
             // The extension's header, and the cookie's length.
@@ -95,7 +95,7 @@ impl<'a> ClientHello<'a> {
         self.body.get(start..end).filter(|cookie| !cookie.is_empty())
     }
 
-    /// Padding of this ClientHello.
+    /// Length of the padding extension (RFC 7685), [`Padding::NONE`] without one.
     pub(crate) fn padding(&self) -> Padding {
         self.padding.map_or(Padding::NONE, |(start, end)| Padding((end - start - 4) as u16))
     }

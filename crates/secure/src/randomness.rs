@@ -12,7 +12,7 @@ use crate::cookie::provider;
 /// Source of a session's secrets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Randomness {
-    /// The system's randomness.
+    /// Random bytes of the operating system.
     System,
     /// A seed that determines every byte, for virtual time and tests only: a session with a known
     /// seed has no secrecy. Each session needs a different seed.

@@ -10,7 +10,7 @@ use crate::sessions::Sessions;
 /// checksums (RFC 9653), and need a path MTU that leaves room for the record around a packet.
 #[derive(Debug)]
 pub struct Secured<M> {
-    /// The machine within.
+    /// The machine whose datagrams are encrypted, in plain from its point of view.
     pub machine: M,
     /// The sessions below it.
     pub sessions: Sessions,

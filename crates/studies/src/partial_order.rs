@@ -48,9 +48,9 @@ impl Item {
 /// The service that carries the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Service {
-    /// All in one stream, in order.
+    /// Every message ordered after the one before it: a loss delays all objects.
     OneStream,
-    /// A stream for each object, in order.
+    /// Messages ordered within their object alone: a loss delays no other object.
     StreamPerObject,
     /// The layer for partial orders.
     PartialOrder,

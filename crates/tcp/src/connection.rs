@@ -63,16 +63,16 @@ pub enum Received {
 pub enum SendError {
     /// This side has sent FIN.
     Finished,
-    /// The connection failed.
+    /// A reset, silence of the peer or another failure ended the connection.
     Failed(Failure),
 }
 
 /// Why a connection delivers no data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionError {
-    /// The application closed it.
+    /// The application closed it and reads no more.
     Closed,
-    /// The connection failed.
+    /// A reset, silence of the peer or another failure ended the connection.
     Failed(Failure),
 }
 
@@ -165,7 +165,7 @@ pub struct Connection {
     events: Pending,
     /// Whether the application was notified of readable data and has not read since.
     readable_told: bool,
-    /// Whether recovery records events.
+    /// Whether recovery records its events once the connection is established.
     records_events: bool,
     tally: NarrowCounters,
 }
@@ -216,7 +216,7 @@ impl Connection {
 
     // ---- queries -------------------------------------------------------------------------------
 
-    /// The options in force.
+    /// Options in force: those at creation, with later changes.
     pub fn options(&self) -> &ConnectionOptions {
         &self.options
     }

@@ -69,7 +69,7 @@ pub struct Endpoint {
     table: Table,
     listeners: Listeners,
     time_waits: TimeWaits,
-    /// Deadlines of the connections.
+    /// Next timeout of each connection, earliest first.
     deadlines: Deadlines,
     /// Connections that may have data to send.
     turns: Turns<ConnectionId>,
@@ -79,7 +79,7 @@ pub struct Endpoint {
     /// Segments for other endpoints at the same addresses.
     strays: VecDeque<Stray>,
     resets: ResetLimit,
-    /// Number of half-open connections.
+    /// Number of connections whose SYN is not acknowledged yet.
     half_open: usize,
     /// Instant until which a SYN cookie may return.
     cookies_until: Instant,
@@ -115,7 +115,7 @@ impl Endpoint {
         }
     }
 
-    /// A connection, read only.
+    /// A connection, read only; `None` if it was released.
     pub fn connection(&self, id: ConnectionId) -> Option<&Connection> {
         self.table.get(id)
     }
@@ -141,7 +141,7 @@ impl Endpoint {
         self.stats
     }
 
-    /// Options of the endpoint.
+    /// Options in force: those at creation, with later changes.
     pub fn options(&self) -> &EndpointOptions {
         &self.options
     }

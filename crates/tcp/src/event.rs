@@ -27,7 +27,7 @@ pub enum Event {
     SoftError(SoftError),
     /// Both sides sent FIN, and all data was acknowledged.
     Closed,
-    /// The connection failed.
+    /// The connection ended before all data was delivered, for this reason.
     Failed(Failure),
 }
 
@@ -62,7 +62,7 @@ impl fmt::Display for SoftError {
     }
 }
 
-/// Why a connection failed.
+/// Reason for which a connection ended before all data was delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The peer refused the connection with a reset.

@@ -9,14 +9,14 @@ use crate::options::KeepAlive;
 pub(crate) struct Silence {
     /// Arrival of the peer's last segment, moved later by any time for which this process was suspended.
     since: Instant,
-    /// Number of probes since.
+    /// Number of probes sent since then.
     probes: u8,
 }
 
 /// The action that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Due {
-    /// No action.
+    /// Neither a probe nor the end is due.
     Nothing,
     /// A probe is to be sent.
     Probe,
@@ -39,7 +39,7 @@ impl Silence {
         self.since
     }
 
-    /// Number of unanswered probes.
+    /// Number of probes sent since the peer's last segment.
     pub(crate) fn probes(&self) -> u8 {
         self.probes
     }

@@ -195,7 +195,7 @@ pub enum EcnMode {
 pub struct KeepAlive {
     /// Silence before the first probe.
     pub idle: Duration,
-    /// Time between probes.
+    /// Time from one unanswered probe to the next.
     pub interval: Duration,
     /// Unanswered probes after which the connection fails.
     pub probes: u8,
@@ -225,7 +225,7 @@ pub struct SendFlags {
     pub urgent: bool,
 }
 
-/// Options of a listener.
+/// Limits of a listener, and options of the connections that it accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListenOptions {
     /// Most established connections waiting to be accepted.

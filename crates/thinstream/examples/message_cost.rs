@@ -14,7 +14,7 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>
 
 /// Messages that are counted, after as many that are not.
 const MESSAGES: u64 = 5_000;
-/// Messages of a burst.
+/// Messages that are sent before the first of them is read.
 const BURST: u64 = 100;
 
 fn main() -> Result<()> {

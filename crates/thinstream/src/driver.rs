@@ -32,7 +32,7 @@ const NOWHERE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::UNSPE
 /// State that all handles of an endpoint and of its associations share; the tasks end when the last handle is dropped.
 #[derive(Debug)]
 pub(crate) struct Driver {
-    /// At least one.
+    /// One node for each shard, at least one.
     shards: Nodes,
     /// None for one shard alone.
     common: Option<Arc<Shards>>,
@@ -136,7 +136,7 @@ impl Driver {
         }))
     }
 
-    /// All shards.
+    /// Shared nodes in the order of their numbers: one unless the endpoint listens with several.
     pub(crate) fn shards(&self) -> impl Iterator<Item = &Arc<Shared<Node>>> {
         self.shards.iter()
     }
@@ -200,7 +200,7 @@ struct Limits {
     /// For associations whose options name no other.
     dead_after: Option<base::Duration>,
     send_buffer: usize,
-    /// Of each shard.
+    /// Limits of each shard: an equal part of the endpoint's.
     memory: MemoryLimits,
 }
 

@@ -11,7 +11,7 @@ use sctp::wire::CauseCode;
 use sctp::{Failure, StreamId};
 use secure::{Fingerprint, Refusal};
 
-/// Why an association ended.
+/// Reason for which an association ended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AssociationError {
     /// Either side shut the association down, and all data sent before has arrived.
@@ -25,10 +25,10 @@ pub enum AssociationError {
     /// that were not received can be received first.
     #[error("the peer restarted")]
     Restarted,
-    /// The endpoint was closed.
+    /// The application closed or dropped this side's endpoint.
     #[error("the endpoint was closed")]
     EndpointClosed,
-    /// The endpoint's socket failed.
+    /// The endpoint's socket failed, for this reason of the system.
     #[error("the socket failed: {0}")]
     Socket(Arc<str>),
     /// No encrypted session with the peer could be set up.
@@ -53,7 +53,7 @@ pub enum SessionError {
         "the peer did not finish the handshake within {after:?}: it is away, or refuses this key"
     )]
     TimedOut {
-        /// The time that it had.
+        /// Time since the first packet of the handshake.
         after: Duration,
     },
     /// The peer broke the protocol, or DTLS cannot work with the times of the policy.
@@ -67,7 +67,7 @@ pub enum ConnectError {
     /// The peer refused with an ABORT.
     #[error("{remote} refuses the association{}", cause(*.code, .reason))]
     Refused {
-        /// The peer.
+        /// Address of the peer that refused.
         remote: SocketAddr,
         /// Code of the first cause (RFC 9260, section 3.3.10), 0 if it gave none.
         code: u16,
@@ -78,7 +78,7 @@ pub enum ConnectError {
     /// server that is about to start is found.
     #[error("no endpoint listens at {remote}")]
     NobodyThere {
-        /// The peer.
+        /// Address at which no socket listens.
         remote: SocketAddr,
     },
     /// Nothing says by which key the peer is known ([`PeerAddress::trust`](crate::PeerAddress)).
@@ -86,13 +86,13 @@ pub enum ConnectError {
         "nothing says which key the peer at {remote} has: a Trust goes with its address, or PlainUdp does without encryption"
     )]
     NoTrust {
-        /// The peer.
+        /// Address of the peer whose key is unknown.
         remote: SocketAddr,
     },
     /// The peer's key is not the one that is trusted: another host may have answered.
     #[error("{remote} is not trusted: {reason}")]
     Untrusted {
-        /// The peer.
+        /// Address of the host that presented the key.
         remote: SocketAddr,
         /// How its key, [`Refusal::presented`], differs from what is trusted.
         reason: Refusal,
@@ -102,17 +102,17 @@ pub enum ConnectError {
         "{remote} did not finish the handshake within {after:?}: it is away, or refuses this key"
     )]
     HandshakeTimeout {
-        /// The peer.
+        /// Address of the peer that did not finish.
         remote: SocketAddr,
-        /// The time that it had.
+        /// Time since the first packet of the handshake.
         after: Duration,
     },
-    /// The peer broke DTLS.
+    /// The peer violated DTLS, or the policy's times do not allow it to work.
     #[error("no encrypted session with {remote}: {reason}")]
     Handshake {
-        /// The peer.
+        /// Address of the peer.
         remote: SocketAddr,
-        /// The violation, in words.
+        /// The violation, in words, without the address.
         reason: String,
     },
     /// The peer proved its key, and answered nothing after that: because it refuses this side's key, of which it says nothing, or
@@ -122,7 +122,7 @@ pub enum ConnectError {
         text(&.own.map_or(String::new(), |own| own.to_string()))
     )]
     NotAccepted {
-        /// The peer.
+        /// Address of the peer that proved its key.
         remote: SocketAddr,
         /// This side's key, as the peer would have to know it.
         own: Option<Fingerprint>,
@@ -130,7 +130,7 @@ pub enum ConnectError {
     /// A key was asked for, and packets in plain prove none.
     #[error("packets in plain prove no key: the trust in {remote} goes with Carrier::Secure")]
     NotSecure {
-        /// The peer.
+        /// Address of the peer whose trust was given.
         remote: SocketAddr,
     },
     /// The options omit SCTP's checksum, and packets in plain have no other protection.
@@ -142,7 +142,7 @@ pub enum ConnectError {
     /// The peer answered none of the INITs.
     #[error("{remote} does not answer{}", text(.hint.as_deref().unwrap_or("")))]
     NoAnswer {
-        /// The peer.
+        /// Address that was tried.
         remote: SocketAddr,
         /// The system's error on sending, if there was one.
         hint: Option<String>,
@@ -158,7 +158,7 @@ pub enum ConnectError {
     TimedOut {
         /// The peer, as it was named.
         peer: String,
-        /// The time that it had.
+        /// Time allowed by the caller.
         after: Duration,
     },
     /// The addresses of the peer's name could not be found.
@@ -166,7 +166,7 @@ pub enum ConnectError {
     Lookup {
         /// The name and its port.
         host: String,
-        /// The system's error.
+        /// Error of the system's resolver.
         reason: String,
     },
     /// A call that does not wait was given a name, which would have to be looked up.
@@ -203,7 +203,7 @@ fn cause(code: u16, reason: &[u8]) -> String {
     }
 }
 
-/// `: text`, or nothing.
+/// `text` after a colon, or nothing if it is empty.
 fn text(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!(": {text}") }
 }
@@ -214,7 +214,7 @@ pub enum SendError {
     /// The association has no such outbound stream.
     #[error("stream {} is not among the {streams} outbound streams", stream.0)]
     NoSuchStream {
-        /// The stream asked for.
+        /// The stream given by the caller.
         stream: StreamId,
         /// Streams that there are: 0 to this less one.
         streams: u16,
@@ -227,13 +227,13 @@ pub enum SendError {
     TooLarge {
         /// Length of the message in bytes.
         length: usize,
-        /// The longest allowed.
+        /// Longest message that this association sends, in bytes.
         maximum: usize,
     },
     /// The association is being shut down.
     #[error("the association is being shut down")]
     ShuttingDown,
-    /// The association has ended.
+    /// The association ended before, for this reason.
     #[error(transparent)]
     Ended(#[from] AssociationError),
 }
@@ -267,10 +267,10 @@ pub enum EndpointError {
     /// The endpoint was opened without [`listen`](crate::EndpointOptions::listen).
     #[error("the endpoint does not listen")]
     NotListening,
-    /// The endpoint was closed.
+    /// The application closed the endpoint, which accepts no more.
     #[error("the endpoint was closed")]
     Closed,
-    /// The endpoint's socket failed.
+    /// The endpoint's socket failed, for this reason of the system.
     #[error("the socket failed: {0}")]
     Socket(Arc<str>),
 }

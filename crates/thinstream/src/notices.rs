@@ -19,21 +19,22 @@ pub struct PathEvent {
     pub at: Instant,
     /// Index of the path in [`AssociationStats::paths`](crate::AssociationStats::paths).
     pub path: u8,
-    /// The peer's address.
+    /// Address of the peer on the path.
     pub remote: SocketAddr,
-    /// Change of the path.
+    /// The peer was confirmed there, or the path failed, works again, became primary or carries
+    /// data.
     pub change: PathChange,
 }
 
 /// Messages were abandoned (SCTP_SEND_FAILED_EVENT of RFC 6458, section 6.1.11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AbandonNotice {
-    /// One abandoned message.
+    /// Stream, context and reason of a single message.
     Message(Abandoned),
     /// A number of abandoned messages beyond those reported one by one;
     /// [`AssociationStats::abandoned`](crate::AssociationStats::abandoned) counts them all.
     Further {
-        /// Number of abandoned messages.
+        /// Number of messages abandoned beyond those.
         messages: u64,
     },
 }
@@ -58,7 +59,7 @@ pub(crate) struct Notices {
     /// Given up, too, but not reported one by one; older than those that wait.
     further: u64,
     reconfigurations: VecDeque<ReconfigurationEvent>,
-    /// Streams that those list.
+    /// Number of streams in these reports, which bounds their memory.
     listed: usize,
 }
 

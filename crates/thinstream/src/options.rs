@@ -23,7 +23,7 @@ pub const DEAD_AFTER: Duration = Duration::from_secs(30);
 /// ([`EndpointOptions::send_buffer`]).
 pub const SEND_BUFFER: usize = 256 << 10;
 
-/// Carrier of SCTP packets.
+/// Protocol that carries SCTP packets between hosts, with or without DTLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Carrier {
     /// DTLS 1.3 in UDP datagrams (RFC 8261, RFC 9147): encrypted, and both ends prove their keys.
@@ -59,7 +59,7 @@ pub(crate) fn secret() -> [u8; 32] {
 
 /// Addresses, carrier, limits and defaults of an endpoint.
 pub struct EndpointOptions {
-    /// Carrier of packets.
+    /// Carrier of SCTP packets: DTLS in UDP unless chosen otherwise.
     pub carrier: Carrier,
     /// The key by which peers identify this side; none makes a new one for the life of the
     /// endpoint. Ignored in plain.
@@ -116,7 +116,8 @@ pub struct EndpointOptions {
 }
 
 impl EndpointOptions {
-    /// Most [shards](EndpointOptions::shards) of an endpoint.
+    /// Largest value of [`EndpointOptions::shards`]; it costs each verification tag eight bits of
+    /// randomness.
     pub const MOST_SHARDS: usize = 256;
 
     /// An endpoint that listens at SCTP port [`DEFAULT_PORT`].
@@ -159,7 +160,7 @@ impl fmt::Debug for EndpointOptions {
     }
 }
 
-/// Options of a message.
+/// Order, reliability and identifiers of one message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SendOptions {
     /// Payload protocol identifier, for the application at the other end.
@@ -179,7 +180,7 @@ pub struct SendOptions {
 }
 
 impl SendOptions {
-    /// The defaults, but unordered.
+    /// Default options, but unordered: the message does not wait for earlier ones.
     pub fn unordered() -> SendOptions {
         SendOptions { unordered: true, ..SendOptions::default() }
     }

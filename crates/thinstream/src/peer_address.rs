@@ -39,7 +39,7 @@ impl PeerAddress {
         PeerAddress { trust: Some(trust.into()), ..self }
     }
 
-    /// The primary address.
+    /// The address given first, which becomes the primary path.
     pub(crate) fn first(&self) -> Option<SocketAddr> {
         self.addresses.as_slice().first().copied()
     }

@@ -89,7 +89,7 @@ impl Shards {
         })
     }
 
-    /// Shards of the endpoint.
+    /// Number of shards of the endpoint.
     pub(crate) fn len(&self) -> usize {
         self.mailboxes.count()
     }

@@ -101,7 +101,7 @@ impl Listener {
         Ok(Listener { inner: Arc::new(Inner { shared, incoming, local }) })
     }
 
-    /// Address of the socket.
+    /// Address and port at which the socket is bound.
     pub fn local_addr(&self) -> SocketAddr {
         self.inner.local
     }

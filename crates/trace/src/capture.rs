@@ -65,7 +65,8 @@ pub struct Frame<'a> {
     pub link: LinkType,
     /// Length on the wire, in bytes, never less than the captured length.
     pub original_length: u32,
-    /// The bytes that were captured.
+    /// Captured bytes, from the link's header on; fewer than were on the wire if the capture cut
+    /// the frame.
     pub bytes: &'a [u8],
 }
 

@@ -59,7 +59,7 @@ impl PacketKind {
 /// A packet with user data was sent.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketSent {
-    /// The stream that sent it.
+    /// One direction of a connection or association: the one that the packet took.
     pub stream: StreamId,
     /// Protocol of the packet, TCP or SCTP.
     pub protocol: Protocol,
@@ -84,7 +84,7 @@ pub struct PacketSent {
 /// User data in a packet: of TCP, bytes next to each other; of SCTP, a chunk.
 #[derive(Clone, Copy, Debug)]
 pub struct DataSent {
-    /// The stream that sent it.
+    /// One direction of a connection or association: the one that the data took.
     pub stream: StreamId,
     /// Since the capture's first packet.
     pub at: Duration,
@@ -116,7 +116,7 @@ pub struct ChunkSent {
 /// Something was acknowledged cumulatively.
 #[derive(Clone, Copy, Debug)]
 pub struct DataAcknowledged {
-    /// The stream of the data.
+    /// Direction that the data took, opposite to the acknowledgement's.
     pub stream: StreamId,
     /// Time of the first transmission, since the capture's first packet.
     pub sent: Duration,
@@ -131,7 +131,7 @@ pub struct DataAcknowledged {
 /// The fate of a packet: known with a receiver's capture only, and for lost packets long after they were sent.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketLost {
-    /// The stream of the packet.
+    /// Direction of a connection or association that the packet took.
     pub stream: StreamId,
     /// Time of transmission, since the capture's first packet.
     pub sent: Duration,
@@ -148,7 +148,7 @@ pub struct PacketLost {
 /// How late a packet arrived: with a receiver's capture, and at the end of its stream.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketDelay {
-    /// The stream of the packet.
+    /// Direction of a connection or association that the packet took.
     pub stream: StreamId,
     /// Time of transmission, since the capture's first packet.
     pub sent: Duration,

@@ -373,7 +373,7 @@ pub struct SctpReport {
 pub struct StreamIdReport {
     /// The stream identifier.
     pub stream: u16,
-    /// Counts of the stream.
+    /// Messages and chunks sent on it, as fields beside the identifier.
     #[serde(flatten)]
     pub counts: StreamCounts,
 }

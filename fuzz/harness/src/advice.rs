@@ -7,7 +7,7 @@ use recovery::{Advice, PathId, PathView};
 /// Units in flight among which advice chooses.
 pub const UNITS: usize = 64;
 
-/// An advice by numbers.
+/// Two random numbers from which an advice is made, valid or not.
 #[derive(Arbitrary, Clone, Debug)]
 pub struct Number {
     /// Kind of the advice, and which of two paths it concerns.

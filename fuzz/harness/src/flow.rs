@@ -22,7 +22,7 @@ pub struct Input {
 /// Something happens.
 #[derive(Arbitrary, Clone, Copy, Debug)]
 enum Step {
-    /// The flow has its turn.
+    /// The edge calls the flow, which moves as many bytes as it can.
     Turn,
     /// The client or the service has more to say.
     Say { client: bool, bytes: u16 },

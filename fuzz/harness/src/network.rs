@@ -73,7 +73,7 @@ pub struct Packet {
     pub local: Option<SocketAddr>,
     /// Destination of the packet.
     pub remote: SocketAddr,
-    /// Bytes of the packet.
+    /// The SCTP packet, from its common header on.
     pub bytes: Vec<u8>,
     /// Whether it must arrive in one piece.
     pub dont_fragment: bool,

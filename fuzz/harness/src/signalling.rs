@@ -201,7 +201,7 @@ async fn exchange(behind: &Behind, loopback: bool, bytes: &[u8]) -> String {
     tokio::join!(conversation, talk).1
 }
 
-/// One answer.
+/// Status code and body of an HTTP response.
 struct Answer<'a> {
     status: u16,
     body: &'a str,

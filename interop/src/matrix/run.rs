@@ -84,7 +84,7 @@ impl Run {
         runs
     }
 
-    /// Title of the run.
+    /// Exercise, peer, our part and policy, as the report names them.
     pub fn title(&self) -> String {
         let Run { exercise, column, part, policy, .. } = self;
         format!("{}: {}, we are {part:?}, {policy}", exercise.name, column.name())

@@ -18,12 +18,12 @@ const PORT: u16 = 5000;
 /// How long the program may wait for what is missing; with the time that it takes to say what it saw.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// The kernel's transports.
+/// A transport that the kernel in User-Mode Linux provides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KernelTransport {
     /// One-to-one sockets of lksctp.
     Sctp,
-    /// The kernel's TCP.
+    /// Stream sockets of the kernel (`tcp(7)`).
     Tcp,
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct Host {
     _runtime: Runtime,
 }
 
-/// A connection of a [`Host`].
+/// A connection of the stack, valid for the [`Host`] that opened it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Connection(pub(crate) ConnectionId);
 

@@ -125,7 +125,7 @@ impl Ssh {
     }
 }
 
-/// A program at a terminal of its own.
+/// A program that reads from and writes to a pseudo-terminal of 24 lines and 80 columns.
 struct Terminal {
     master: OwnedFd,
     screen: std::sync::Arc<std::sync::Mutex<String>>,

@@ -70,7 +70,7 @@ pub enum StackEvent {
     AddressChanged {
         /// Whether it is an address of this side.
         own: bool,
-        /// Change of the address.
+        /// Whether it was added, removed or made primary.
         change: AddressChange,
         /// Address that was added or removed.
         address: IpAddr,

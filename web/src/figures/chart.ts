@@ -39,13 +39,13 @@ export type Option = EChartsCoreOption;
 
 /** A chart that follows the page's width and colours. Its first axis goes across, its second upwards. */
 export interface Chart extends Zoomable {
-  /** It as a picture. */
+  /** The chart as an SVG document, for a file. */
   toSvg(): string;
   /** Shows or hides a series. */
   toggle(name: string): void;
 }
 
-/** What the library says about what it shows, as far as it matters here. */
+/** The library's options in force, as far as zooming, axes and the legend need them. */
 interface Shown {
   dataZoom: { start: number; end: number; startValue: number; endValue: number; moveOnMouseMove: boolean }[];
   xAxis: { type: string; name?: string }[];
@@ -169,7 +169,7 @@ export function zoomOption(): Option[] {
   ];
 }
 
-/** What all charts look like. */
+/** Options that all charts have in common: colours, font and margins. */
 export function base(theme: Theme): Option {
   return {
     animation: false,

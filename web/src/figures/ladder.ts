@@ -1,4 +1,4 @@
-/** Who sent what when: two vertical lines with arrows between them, time running downwards. */
+/** Packets between two sides over time: two vertical lines with arrows between them, time running downwards. */
 import type { Ladder } from "../model.ts";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -79,7 +79,7 @@ function drawArrow(
   );
 }
 
-/** What became of something that was sent. */
+/** A packet and its fate as a sentence. */
 function sentence({ sides }: Ladder, { from, label, arrived_ms }: Ladder["arrows"][number]): string {
   const fate = arrived_ms === undefined ? "is lost" : `arrives at ${moment(arrived_ms)}`;
   return `${sides[from]} sends ${label}, which ${fate}`;

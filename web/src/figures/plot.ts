@@ -126,7 +126,7 @@ function intervals(plot: Plot, series: Series, color: string, text: string): Opt
   return [{ ...common, data, renderItem: (_: unknown, api: Api) => whisker(api, color, 0) }];
 }
 
-/** What a bound at or below zero is drawn as where it has no place: the foot of all that is drawn. */
+/** The least positive value of a plot: a logarithmic axis, which has no place for zero or less, draws such bounds here. */
 function leastPositive({ series }: Plot): number {
   const values = series.flatMap(({ points }) => points.map(([, y]) => y)).filter((y) => y > 0);
   return Math.min(...values);
@@ -138,7 +138,7 @@ interface Api {
   size(extent: [number, number]): [number, number];
 }
 
-/** Of the room of a category, how much its bars take together. */
+/** Share of a category's room that its bars take together, 0 to 1. */
 const BARS = 0.8;
 
 /** From the middle of a category to the middle of one of its bars. */

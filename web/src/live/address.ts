@@ -3,9 +3,9 @@ import type { Setting } from "./model.ts";
 
 export interface State {
   setting: Setting;
-  /** How far it ran, in milliseconds of its own time. */
+  /** Virtual time of the run, in milliseconds. */
   at_ms: number;
-  /** Its own time for one of ours. */
+  /** Virtual seconds for each real second, `SLOWEST` to `FASTEST`. */
   speed: number;
 }
 
@@ -26,7 +26,7 @@ export const FIRST: State = {
 export const SLOWEST = 0.02;
 export const FASTEST = 50;
 
-/** What stands behind the `#` of an address. */
+/** The state as the part of an address behind its `#`. */
 export function write({ setting, at_ms, speed }: State): string {
   const { application, network, policies, flows, flow, seed, changes } = setting;
   const parts: [string, string][] = [
@@ -47,7 +47,7 @@ export function write({ setting, at_ms, speed }: State): string {
   return told.map(([key, value]) => `${key}=${plain(value)}`).join("&");
 }
 
-/** Reads it; what it does not say, or says in a way that makes no sense, is as at first. */
+/** Reads that part; a missing or invalid value is that of `FIRST`. */
 export function read(text: string): State {
   const parts = new Map<string, string>();
   for (const part of text.replace(/^#/, "").split("&")) {

@@ -1,4 +1,4 @@
-/** What is chosen before it runs: application, network, policies, flows, seed. */
+/** Choices before a run: application, network, policies, flows, seed. */
 import { element } from "../dom.ts";
 import type { Choices, Policy, Setting, Told } from "./model.ts";
 

@@ -74,7 +74,7 @@ export const STEPS: Step[] = [
         until_ms: UNTIL_MS,
         cues: [
           says(0, "Four times a second a message leaves the sender, the upper line, and reaches the receiver 50 ms later. Answers come back."),
-          says(3_180, `Message ${LOST} is lost. Nobody knows: a sender hears only of what arrives.`),
+          says(3_180, `Message ${LOST} is lost. The sender does not know: acknowledgements report only data that arrived.`),
           says(3_550, "Later messages arrive, and wait behind the lost one, since they are to be read in order: the bars below grow. A game stutters now."),
           says(3_850, "Above, by the rules of the standard, the sender waits until three later messages are reported, or until its timer of at least a second expires. With four messages a second, both take long."),
           { at_ms: 4_250, text: (player) => `Message ${LOST} took ${took(player, 0)} above. Below, with timers for thin streams, it took ${took(player, 1)}. Click the orange packets to read why they left.` },
@@ -86,7 +86,7 @@ export const STEPS: Step[] = [
     title: "What each mechanism does",
     scenarios: [
       mechanism(`${PROMPT};rto-min-thin=200ms`, "The same lost message, with receivers that acknowledge at once. Below, the timer may be as short as 200 ms while the stream is thin (Petlund et al. 2009).", "The timer repaired it, before the next message could reveal the loss."),
-      mechanism(`${PROMPT};dup-threshold-thin=1`, "Below, one report of a later message is enough, where the standard wants three.", "The next message told of the loss."),
+      mechanism(`${PROMPT};dup-threshold-thin=1`, "Below, one report of a later message is enough, where the standard wants three.", "The next message revealed the loss."),
       mechanism(`${PROMPT};bundling=paper`, "Below, each packet carries a copy of messages that are not acknowledged yet: the purple ones.", "The next message brought a copy of it."),
       mechanism("sctp:latency", "Below, what all of them come to at the bound that the path sets: a timer of little more than a round trip, and copies where they help.", "It was sent again little more than a round trip after it had left."),
     ],

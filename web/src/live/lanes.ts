@@ -130,7 +130,7 @@ function place(view: View, now: number, trip: Trip): [number, number, number, nu
   return [view.x(trip.sent_ms), from, view.x(at_ms), from + (to - from) * share];
 }
 
-/** What recovery says, above the sender: newer words only where there is room. */
+/** Draws the steps of recovery above the sender: newer texts only where there is room. */
 function drawTold(pen: CanvasRenderingContext2D, view: View, side: SideScene, theme: Theme): void {
   pen.font = font(11, 600);
   pen.textAlign = "left";

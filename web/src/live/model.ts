@@ -1,4 +1,4 @@
-/** What the engine and the page tell each other, as `crates/live` has it. Times are in milliseconds. */
+/** Messages between the engine and the page, as `crates/live` defines them. Times are in milliseconds. */
 
 export interface Application {
   name: string;
@@ -24,7 +24,7 @@ export interface Choices {
   policies: Policy[];
 }
 
-/** What runs; the same setting gives the same run everywhere. */
+/** All inputs of a run: an equal setting gives an equal run everywhere. */
 export interface Setting {
   application: string;
   network: string;
@@ -72,7 +72,7 @@ export interface SideFrame {
   told: { at_ms: number; text: string }[];
 }
 
-/** What is new since the last frame. */
+/** Changes since the last frame. */
 export interface Frame {
   now_ms: number;
   is_over: boolean;
@@ -92,7 +92,7 @@ export interface Numbers {
   bins: [number, number][];
 }
 
-/** What is told of a capture. */
+/** Summary of a capture's traffic and path. */
 export interface Told {
   streams: { id: string; from: string; to: string; packets: number }[];
   left_out: number;
@@ -103,7 +103,7 @@ export interface Told {
   loss: number | null;
 }
 
-/** What the page asks the worker for. */
+/** Requests of the page to the worker. */
 export type Request =
   | { kind: "load"; module: ArrayBuffer }
   | { kind: "begin"; setting: Setting; to_ms: number }

@@ -1,4 +1,4 @@
-/** What a visitor pulls while it runs: loss, round trip, a cut; and how fast time passes. */
+/** Controls during a run: loss, round trip, a cut, and the speed of time. */
 import { button, element } from "../dom.ts";
 import { short } from "../numbers.ts";
 import { FASTEST, SLOWEST } from "./address.ts";
@@ -16,7 +16,7 @@ function slider(name: string, least: number, most: number): { place: HTMLInputEl
   };
 }
 
-/** What the network is like at a time: as chosen, and as changed since. */
+/** Loss, round trip and cut of the network at a time: as chosen, and as changed since. */
 export function present(setting: Setting, choices: Choices, now_ms: number): { loss: number; rtt_ms: number; cut: boolean } {
   const network = choices.networks.find(({ name }) => name === setting.network);
   const told = { loss: network?.loss ?? 0, rtt_ms: network?.rtt_ms ?? 100, cut: false };

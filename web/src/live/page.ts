@@ -154,7 +154,7 @@ export class Page {
     this.#live.textContent = text;
   }
 
-  /** What was chosen last, until it runs: choices may come faster than runs begin. */
+  /** The last choice until its run begins: choices may come faster than runs begin. */
   #wanted: Setting | undefined;
 
   async #choose(chosen: Partial<Setting>): Promise<void> {

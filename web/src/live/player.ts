@@ -56,7 +56,7 @@ export class Player {
     this.#heard.state();
   }
 
-  /** What an address says of it. */
+  /** The state to be kept in the address. */
   get state(): State {
     return { ...this.#state, at_ms: this.scene.now_ms };
   }

@@ -1,4 +1,4 @@
-/** What is seen of a run: the packets, marks and steps of the last minutes of both sides. */
+/** Contents of the picture: the packets, marks and steps of the last minutes of both sides. */
 import type { Advanced, Line, Mark, Numbers } from "./model.ts";
 
 /** Lines and marks that are kept of each side: more than fit a screen. */

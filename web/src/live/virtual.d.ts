@@ -1,4 +1,4 @@
-/** What the build puts in: the engine's module, compressed and as base64, and the JavaScript that loads it. */
+/** Modules that the build provides: the engine's WebAssembly, compressed and as base64, and the JavaScript that loads it. */
 declare module "virtual:module" {
   const module: string;
   export default module;

@@ -29,7 +29,7 @@ export function showWhy(place: HTMLElement, player: Player, name: string, trip: 
   );
 }
 
-/** What a new message waited for before it left, if it did. */
+/** The reason for which a new message waited before it left; none unless it waited for more than `WAITED`. */
 function waited(player: Player, trip: Trip): string | undefined {
   const first = trip.messages.find(([, copy]) => copy === 1)?.[0];
   const due = player.scene.due.find(([message]) => message === first)?.[1];

@@ -1,10 +1,10 @@
-"""What can go wrong. The texts are those of the command."""
+"""Exceptions of the package. Their texts are those of the command."""
 
 __all__ = ["FolderError", "PlanError", "RunError", "ThinstreamError", "TraceError"]
 
 
 class ThinstreamError(Exception):
-    """Any of them."""
+    """Base class of all exceptions of the package."""
 
 
 class PlanError(ThinstreamError, ValueError):

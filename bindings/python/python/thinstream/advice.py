@@ -163,7 +163,7 @@ class Spurious(NamedTuple):
 
 
 class Action:
-    """What an advisor may ask for. Without a path it is about that of the event."""
+    """An action that an advisor may ask for. Without a path it is about the path of the event."""
 
     __slots__ = ()
 

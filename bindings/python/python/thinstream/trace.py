@@ -19,7 +19,7 @@ _Path = str | os.PathLike[str]
 
 @dataclass(frozen=True, repr=False)
 class Summary:
-    """What a capture tells."""
+    """Streams, latencies and the whole report of a capture."""
 
     streams: Table
     """A row for each direction of a connection with user data, a column for each number: `id`, `source`,
@@ -71,7 +71,7 @@ def summary(
 
 
 class Choice(TypedDict, total=False):
-    """What `summary` is to look at."""
+    """The part of a capture that `summary` reads: hosts, ports, a span of time, an interface."""
 
     hosts: Sequence[str]
     ports: Sequence[int]

@@ -33,7 +33,7 @@ pub struct PolicyReport {
     pub name: String,
     /// One sentence on what the policy does.
     pub description: String,
-    /// The policy's numbers.
+    /// Latencies, losses and retransmissions, as the report prints them.
     pub results: PolicyResults,
 }
 

@@ -51,7 +51,7 @@ const SETTINGS: [(&str, &str, &str); 8] = [
     ),
 ];
 
-/// The options that this kernel has.
+/// Settings from `/proc/sys` below `place`; settings that its kernel lacks are left out.
 pub(super) fn options(place: &Place) -> Vec<KernelOption> {
     let setting = |&(name, wanted, meaning): &(&'static str, &str, &'static str)| {
         let value = place.line(&format!("proc/sys/{}", name.replace('.', "/")))?;

@@ -111,7 +111,7 @@ const OF_STACK: [Counter<StackReport>; 15] = [
     }),
 ];
 
-/// All metrics.
+/// The page that Prometheus reads, in its text format 0.0.4.
 pub(super) fn render(status: &EdgeStatus) -> String {
     let mut text = Text::default();
     text.single(

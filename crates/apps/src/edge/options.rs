@@ -243,7 +243,7 @@ pub enum EdgeOptionsError {
     /// The MTU is too small.
     #[error("an MTU of {mtu} bytes is too small: at least {least} with these addresses")]
     Mtu {
-        /// MTU in the options.
+        /// The given MTU of the TUN device, in bytes.
         mtu: u16,
         /// The smallest that is accepted.
         least: u16,

@@ -15,7 +15,7 @@ use super::options::Service;
 /// A service with the counters of its connections.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ServiceReport {
-    /// Name of the service.
+    /// Name given in the options, or else the address at which it listens.
     pub name: String,
     /// Port, and address if not all, that clients connect to.
     pub listen: String,
@@ -196,7 +196,7 @@ impl ConnectionStatus {
 pub struct EdgeStatus {
     /// Time since the start, in seconds.
     pub elapsed_s: f64,
-    /// Services of the edge.
+    /// One report for each service, in the order of the options.
     pub services: Vec<ServiceReport>,
     /// Counters of the userspace TCP that belong to no connection.
     pub stack: StackReport,
@@ -316,7 +316,7 @@ impl fmt::Display for StackReport {
 pub struct EdgeReport {
     /// Time from start to end, in seconds.
     pub elapsed_s: f64,
-    /// Services of the edge.
+    /// One report for each service, in the order of the options.
     pub services: Vec<ServiceReport>,
     /// Counters of the userspace TCP that belong to no connection.
     pub stack: StackReport,

@@ -31,7 +31,7 @@ pub enum SendFailure {
     ChangedKey {
         /// The server.
         remote: SocketAddr,
-        /// The key that it presented.
+        /// Fingerprint of the key in the server's handshake.
         presented: String,
         /// The list of known peers.
         file: PathBuf,
@@ -61,9 +61,9 @@ pub enum SendFailure {
     /// The server grants fewer streams than asked for.
     #[error("the server grants {granted} streams; --streams {asked} are too many")]
     Streams {
-        /// Streams asked for.
+        /// Number given with `--streams`.
         asked: u16,
-        /// Streams granted.
+        /// Number of outbound streams after the set-up.
         granted: u16,
     },
     /// A file cannot be read or written.

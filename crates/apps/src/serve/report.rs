@@ -23,7 +23,7 @@ pub struct ServeReport {
     pub policy: String,
     /// How long it ran, in seconds.
     pub duration_s: f64,
-    /// Clients that it had.
+    /// Associations that clients opened since the start.
     pub clients: u64,
     /// Clients whose association failed.
     pub clients_failed: u64,

@@ -221,7 +221,7 @@ impl<M: Machine> Shared<M> {
         seen
     }
 
-    /// The machine's clock.
+    /// Source of the times at which the machine is called.
     pub fn clock(&self) -> Clock {
         self.clock
     }

@@ -28,7 +28,7 @@ pub struct EmulatorStatistics {
     pub strangers: u64,
 }
 
-/// Statistics of one direction.
+/// Counters of the datagrams that all clients send, or of those that the server sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DirectionStatistics {

@@ -128,7 +128,7 @@ pub(crate) struct TcpTalk {
     /// This side finishes as soon as nothing waits.
     finishes: bool,
     finished: bool,
-    /// The peer has finished.
+    /// FIN arrived from the other side, and all data before it was read.
     peer_finished: bool,
 }
 

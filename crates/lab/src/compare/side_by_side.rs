@@ -19,7 +19,7 @@ pub struct SideBySide {
     pub rows: Vec<Row>,
 }
 
-/// Origin of a transport.
+/// Whether a transport is ours, another project's, or an oracle of the laboratory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Maker {
@@ -47,7 +47,7 @@ impl Maker {
 pub struct Row {
     /// The cell's value of the key.
     pub name: String,
-    /// Origin of the transport.
+    /// Whether the transport is ours, another project's, or an oracle.
     pub maker: Maker,
     /// Latency of the messages that were delivered.
     #[serde(flatten)]
@@ -167,7 +167,7 @@ const COLUMNS: [(&str, Of); 10] = [
 ];
 
 impl SideBySide {
-    /// The table.
+    /// The table, a line for each transport.
     pub fn listing(&self) -> Listing {
         let keys: Vec<&str> = self.keys.iter().map(|(_, value)| value.as_str()).collect();
         let columns = [("", Of::Words)].into_iter().chain(COLUMNS);

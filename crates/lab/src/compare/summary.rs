@@ -48,14 +48,14 @@ pub struct Against {
     heading: &'static str,
 }
 
-/// A cell.
+/// A cell with our number and the lowest of the others.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Worse {
     /// Values of the keys that the plan varies.
     pub cell: String,
     /// Our number divided by theirs.
     pub ratio: f64,
-    /// Our number, in milliseconds.
+    /// Our number, in milliseconds of latency.
     pub ours: f64,
     /// The lowest number of the others, in milliseconds.
     pub best: f64,

@@ -15,10 +15,10 @@ pub struct Reached<'a> {
     pub numbers: Vec<Number<'a>>,
 }
 
-/// A number of a target.
+/// One summarised quantity: its bound, and the value that each cell reached.
 #[derive(Clone, Debug)]
 pub struct Number<'a> {
-    /// The summarised quantity.
+    /// Quantile of latency, or bytes for each message.
     pub quantity: Quantity,
     /// The upper bound that the target states.
     pub most: &'a Stated,

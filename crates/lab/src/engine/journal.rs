@@ -13,10 +13,10 @@ use super::Job;
 use crate::hash::mix;
 use crate::plan::Plan;
 
-/// Version of the format.
+/// Version of the journal's format, which its first line states.
 const VERSION: u32 = 2;
 
-/// Runs by job.
+/// Results of finished runs, by cell and seed.
 pub type Finished = BTreeMap<Job, Results>;
 
 /// The reason why a journal cannot be used.
@@ -41,7 +41,7 @@ pub enum JournalError {
     NoJournal,
 }
 
-/// Writer of a journal.
+/// Appends finished runs to a journal, a line of JSON for each.
 #[derive(Debug)]
 pub struct Journal<W> {
     out: W,
@@ -49,7 +49,7 @@ pub struct Journal<W> {
 
 #[derive(Serialize, Deserialize)]
 struct Head {
-    /// Version of the format.
+    /// Version of the journal's format.
     journal: u32,
     /// Fingerprint of the plan's text and sizes.
     plan: String,
@@ -137,7 +137,7 @@ impl<W: Write> Journal<W> {
         write_line(&mut self.out, &line)
     }
 
-    /// Returns the writer.
+    /// Returns the writer, to which all lines have been written.
     pub fn into_inner(self) -> W {
         self.out
     }
@@ -150,14 +150,14 @@ fn write_line(out: &mut impl Write, line: &impl Serialize) -> Result<(), Journal
     Ok(())
 }
 
-/// Contents of a journal.
+/// A journal that was read, up to the first line that is damaged.
 #[derive(Debug, Default)]
 pub struct Contents {
     /// Fingerprint of the plan; none if not even that line is whole.
     pub plan: Option<String>,
     /// Name of the sources of the laboratory that wrote it.
     pub build: String,
-    /// Finished runs by job.
+    /// Results of finished runs, by cell and seed.
     pub finished: Finished,
     /// Bytes from the beginning that are good: the rest is to be cut off.
     pub good: u64,

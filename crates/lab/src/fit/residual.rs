@@ -11,7 +11,7 @@ pub struct Residual {
     pub what: String,
     /// Unit of the number; empty for a plain one.
     pub unit: String,
-    /// The paper's number.
+    /// The number that the paper states.
     pub paper: Stated,
     /// The number here; none where nothing was measured.
     pub here: Option<f64>,

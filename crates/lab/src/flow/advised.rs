@@ -20,7 +20,7 @@ pub type FailureSlot = Rc<RefCell<Option<AdvisorFailure>>>;
 /// How to make the advisor of a flow, and where its failure is kept.
 #[derive(Clone, Debug)]
 pub struct AdvicePlan {
-    /// Makes the advisor.
+    /// Factory that makes the flow's advisor.
     pub factory: Arc<dyn AdvisorFactory>,
     /// Name, number and seed of the flow.
     pub flow: AdvisedFlow,

@@ -12,13 +12,13 @@ use super::transfers::{TransferSink, TransferSource};
 /// One end of one flow, with its endpoint.
 #[derive(Debug)]
 pub enum FlowHost {
-    /// Sends over SCTP.
+    /// Sends the messages of a flow over SCTP.
     SctpSource(Box<SourceEnd<SctpSender>>),
-    /// Receives over SCTP.
+    /// Receives the messages of a flow over SCTP.
     SctpSink(Box<SctpSink>),
-    /// Sends over TCP.
+    /// Sends the messages of a flow over TCP.
     TcpSource(Box<SourceEnd<TcpSender>>),
-    /// Receives over TCP.
+    /// Receives the messages of a flow over TCP.
     TcpSink(Box<TcpSink>),
     /// Sends over another implementation's transport.
     PeerSource(Box<SourceEnd<PeerSender>>),

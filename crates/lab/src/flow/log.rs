@@ -40,7 +40,7 @@ pub struct FlowLog {
     acknowledged: u64,
     /// Bytes that the receiver's application has read.
     read: u64,
-    /// The flow's own numbers.
+    /// Measurements of this flow alone.
     pub meter: FlowMeter,
     group: Rc<RefCell<GroupMeter>>,
     /// Number of the flow within its group.
@@ -111,7 +111,7 @@ impl FlowLog {
         self.notes.is_some() || self.steps.is_some()
     }
 
-    /// Protocol of its packets.
+    /// Whether the flow's packets are SCTP, TCP or marked ones of another implementation.
     pub fn protocol(&self) -> Protocol {
         self.protocol
     }

@@ -46,7 +46,7 @@ struct Note {
 }
 
 impl Notes {
-    /// Messages on their way.
+    /// Number of messages sent and not delivered yet.
     pub fn len(&self) -> usize {
         self.messages.len()
     }

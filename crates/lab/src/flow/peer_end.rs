@@ -12,14 +12,14 @@ use super::{Addresses, FlowConfig, LogHandle};
 use crate::peers::mark::{MARK, Mark};
 use crate::peers::{Pair, PeerChoice, PeerEnd, Place};
 
-/// The sender's end.
+/// Sends a flow over a registered transport of others.
 pub struct PeerSender {
     pub(super) endpoint: Box<dyn PeerEnd>,
     /// Whether the end of the connection was reported.
     told: bool,
 }
 
-/// The receiving end.
+/// Receives a flow over a registered transport of others.
 pub struct PeerSink {
     pub(super) endpoint: Box<dyn PeerEnd>,
     pub(super) log: LogHandle,
@@ -46,7 +46,7 @@ pub(super) fn pair(
     choice.pair(&Place { sender, receiver, round_trips, seed, number })
 }
 
-/// Both hosts over `pair`.
+/// Builds the sender and the receiver of a flow over the transport `pair`.
 pub(super) fn make(
     pair: Pair,
     source: Source,

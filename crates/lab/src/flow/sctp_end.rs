@@ -16,14 +16,14 @@ use super::source_transport::{Notice, PathHint, Sent, SourceTransport};
 use super::spans::INITIAL_TSN;
 use super::{Addresses, FlowConfig, LogHandle, PORT, filler};
 
-/// The sender's endpoint.
+/// Endpoint and association of the sender of a flow.
 #[derive(Debug)]
 pub struct SctpSender {
     pub(super) endpoint: Endpoint,
     peer: Vec<SocketAddr>,
 }
 
-/// The receiving end.
+/// Endpoint and association of the receiver of a flow.
 #[derive(Debug)]
 pub struct SctpSink {
     pub(super) endpoint: Endpoint,

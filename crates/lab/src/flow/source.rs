@@ -8,7 +8,7 @@ use crate::workload::{
     Arrivals, DueMessage, Limit, MessageSource, Workload, WorkloadError, WorkloadPlan,
 };
 
-/// Messages of one flow.
+/// Messages of one flow, as they become due.
 #[derive(Debug)]
 pub(super) struct Source {
     messages: MessageSource,
@@ -29,7 +29,7 @@ pub struct Pending {
     pub(super) message: DueMessage,
     /// Bytes of the message that the transport has accepted.
     pub(super) taken: usize,
-    /// Stream of the message.
+    /// SCTP stream on which the message is sent.
     pub(super) stream: u16,
 }
 

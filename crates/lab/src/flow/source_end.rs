@@ -10,7 +10,7 @@ use super::advised::{AdvicePlan, Advised};
 use super::source::{Pending, Source};
 use super::source_transport::{Notice, PathHint, Sent, SourceTransport};
 
-/// The sending end.
+/// Host that sends a flow over the transport `C`.
 #[derive(Debug)]
 pub struct SourceEnd<C: SourceTransport> {
     pub(super) transport: C,

@@ -14,7 +14,7 @@ pub enum PathHint {
     Down,
     /// The path may soon fail: its signal is weak.
     Weak,
-    /// The path works again.
+    /// The path carries packets again.
     Up,
 }
 
@@ -61,7 +61,7 @@ pub trait SourceTransport: Debug {
 /// How much of a message the transport took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// The whole message.
+    /// The transport accepted the whole message.
     All,
     /// A part: the buffer is full.
     Full,
@@ -72,12 +72,12 @@ pub enum Sent {
 /// Events of an endpoint that matter to a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// There is room again.
+    /// The send buffer has room again.
     Writable,
     /// The association or connection ended.
     Ended,
     /// Data takes this path from now on.
     Path(u8),
-    /// Any other event.
+    /// An event without effect on the sender.
     Other,
 }

@@ -28,7 +28,7 @@ pub enum Protocol {
 /// Units of a flow next to each other, counted from its first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// The first one.
+    /// The first unit of the span.
     pub start: u64,
     /// The unit after the last.
     pub end: u64,

@@ -16,7 +16,7 @@ use super::source_transport::{Notice, PathHint, Sent, SourceTransport};
 use super::spans::INITIAL_SEQUENCE;
 use super::{Addresses, FILLER, FlowConfig, LogHandle, PORT, filler};
 
-/// The sender's endpoint.
+/// Endpoint and connection of the sender of a flow.
 #[derive(Debug)]
 pub struct TcpSender {
     pub(super) endpoint: Endpoint,
@@ -25,7 +25,7 @@ pub struct TcpSender {
     remote: SocketAddr,
 }
 
-/// The receiving end.
+/// Endpoint and connection of the receiver of a flow.
 #[derive(Debug)]
 pub struct TcpSink {
     pub(super) endpoint: Endpoint,

@@ -31,7 +31,7 @@ fn any_gap() -> Several<GapLimit> {
 /// Limit beyond which a gap between two acknowledgements of new data counts as frozen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GapLimit {
-    /// A fixed length.
+    /// A gap counts if it is longer than this.
     Span(Duration),
     /// The sender's own retransmission timeout when the gap began.
     Rto,
@@ -39,7 +39,7 @@ pub enum GapLimit {
     Timeout,
 }
 
-/// A time without progress.
+/// A time between two acknowledgements of new data.
 struct Gap {
     length: Duration,
     /// The retransmission timeout when it began.

@@ -8,7 +8,7 @@ use crate::text::{Names, Text};
 /// Start of the packets that are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beginning {
-    /// A fixed time.
+    /// The packets from this time on.
     At(Instant),
     /// The first packet of the sender that is lost.
     Loss,

@@ -10,7 +10,7 @@ use crate::workload::DueMessage;
 pub struct Delivery {
     /// Number of the message within its flow, from 0.
     pub index: u64,
-    /// Size in bytes.
+    /// Size of the message, in bytes.
     pub size: usize,
     /// When the application wanted to send it.
     pub due: Instant,
@@ -31,7 +31,7 @@ pub struct Delivery {
 /// A needless retransmission: its unit had already arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needless {
-    /// Cause of the retransmission.
+    /// Evidence on which the unit was retransmitted.
     pub cause: Cause,
     /// Number of this retransmission, from 1.
     pub order: u8,
@@ -46,16 +46,16 @@ pub enum Seen<'a> {
     Due(&'a DueMessage),
     /// The receiving application read bytes.
     Read {
-        /// Time of the read.
+        /// Virtual time of the read.
         at: Instant,
-        /// Number of bytes.
+        /// Number of bytes read.
         bytes: u64,
     },
     /// A packet with data left the sender.
     DataSent,
     /// A packet with data arrived at the receiver.
     DataArrived {
-        /// Time of the arrival.
+        /// Virtual time of the arrival.
         at: Instant,
         /// Units that arrived for the first time.
         fresh: u64,
@@ -64,41 +64,41 @@ pub enum Seen<'a> {
     },
     /// The sender measured a round-trip time.
     RoundTrip {
-        /// Time of the event.
+        /// Arrival of the acknowledgement that gave the sample.
         at: Instant,
-        /// The round-trip time.
+        /// Time from the transmission to the acknowledgement.
         rtt: Duration,
         /// The retransmission timeout that follows.
         rto: Duration,
     },
     /// Data takes another path from now on.
     Path {
-        /// Time of the event.
+        /// Virtual time of the change.
         at: Instant,
         /// Number of the path, from 0.
         path: u8,
     },
-    /// New data was acknowledged.
+    /// An acknowledgement reported data that it had not reported before.
     Progress {
-        /// Time of the event.
+        /// Arrival of the acknowledgement.
         at: Instant,
         /// The sender's retransmission timeout now.
         rto: Duration,
     },
-    /// A message was delivered.
+    /// The receiving application got a whole message.
     Delivered(&'a Delivery),
     /// A message that the transport accepted had not been delivered when the run ended.
     Undelivered {
         /// When the application wanted to send it.
         due: Instant,
-        /// Time of the end.
+        /// Virtual time at which the run ended.
         at: Instant,
     },
     /// A unit is sent again.
     Resent {
-        /// Time of the event.
+        /// Virtual time of the retransmission.
         at: Instant,
-        /// Cause of the retransmission.
+        /// Evidence on which the unit is retransmitted.
         cause: Cause,
         /// Number of this retransmission, from 1.
         order: u8,
@@ -107,26 +107,26 @@ pub enum Seen<'a> {
     Needless(Needless),
     /// The peer reported that it received units twice.
     Reported {
-        /// Time of the event.
+        /// Arrival of the report.
         at: Instant,
         /// Number of retransmitted units among them.
         units: u32,
     },
-    /// A retransmission timer expired.
+    /// The sender's retransmission timer expired.
     Timeout {
-        /// Time of the event.
+        /// Virtual time of the expiry.
         at: Instant,
     },
     /// A transfer over a separate connection is complete.
     Transferred {
-        /// Time of the event.
+        /// Virtual time at which the last byte was read.
         at: Instant,
         /// The message as it was due.
         message: &'a DueMessage,
     },
-    /// The run ended.
+    /// The run ended, after its grace.
     Finished {
-        /// Time of the event.
+        /// Virtual time at which the run ended.
         at: Instant,
     },
 }

@@ -50,7 +50,7 @@ struct Kept {
     needless: Counts,
     /// Units that the peer reported as received twice, if the plan asks for them.
     reported: Option<u64>,
-    /// Expiries of retransmission timers.
+    /// Expiries of the sender's retransmission timers.
     timeouts: u64,
 }
 

@@ -68,7 +68,7 @@ pub struct Leaving {
     moves: u64,
     /// The longest time without a delivery.
     pub gap: Duration,
-    /// Beginning of the gap.
+    /// Beginning of that gap, in virtual time.
     pub gap_from: Instant,
     last_delivery: Option<Instant>,
 }

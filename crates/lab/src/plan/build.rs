@@ -19,17 +19,17 @@ const LOOK: Duration = Duration::from_secs(1);
 /// A group of flows in a world.
 #[derive(Debug)]
 pub struct Group {
-    /// Name of the group.
+    /// Name that the plan gives it, by which measures select it (`of`).
     pub name: String,
     /// Flows of the group: places in [`World::flows`].
     pub flows: core::ops::Range<usize>,
-    /// Meter of the group.
+    /// Observes all flows of the group during the run, and yields its rows afterwards.
     pub meter: Rc<RefCell<GroupMeter>>,
 }
 
 /// A cell's world for one seed.
 pub struct CellWorld {
-    /// Network and flows.
+    /// The simulated network with its flows.
     pub world: World,
     /// Groups of flows, as the plan has them.
     pub groups: Vec<Group>,

@@ -50,7 +50,7 @@ pub struct Expectation {
     /// it only in the keys of `versus` or `minus`.
     #[serde(default)]
     pub worst: Option<Worst>,
-    /// The paper's number.
+    /// Number that the paper states; none for a claim without one.
     #[serde(default)]
     pub value: Option<Stated>,
     /// The number is above this.
@@ -156,7 +156,7 @@ pub enum Claims {
 pub enum ExpectedValue {
     /// A value, or a bound of it.
     Number(f64),
-    /// Lower and upper bound.
+    /// Lower and upper bound, either of which may be missing.
     Between(Option<f64>, Option<f64>),
     /// The paper has no number.
     Unreported,
@@ -166,7 +166,7 @@ pub enum ExpectedValue {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Claim {
-    /// A number, or bounds.
+    /// A number, or bounds of one.
     #[default]
     Number,
     /// A direction only: more, or less.

@@ -15,9 +15,9 @@ use crate::toml_text::plain;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FigureSection {
-    /// Kind of figure.
+    /// How the section draws its values: as lines, bars, a heat map, and so on.
     pub kind: FigureKind,
-    /// Headline.
+    /// Headline above the figure.
     pub title: String,
     /// Caption of the figure, a sentence.
     #[serde(default)]
@@ -81,7 +81,7 @@ pub enum FigureKind {
     HeatMap,
     /// Curves of a run, over time or another quantity.
     Curves,
-    /// Pictures of a run.
+    /// Pictures that a study drew in a run.
     Gallery,
     /// Sequence of packets between two hosts.
     Ladder,
@@ -113,7 +113,7 @@ impl fmt::Display for FigureKind {
     }
 }
 
-/// How points are joined.
+/// Line through the points of a series.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ShapeName {
@@ -122,7 +122,7 @@ pub enum ShapeName {
     Line,
     /// Each value holds until the next.
     Step,
-    /// Points are not joined.
+    /// Points alone, without a line.
     Points,
 }
 
@@ -143,10 +143,10 @@ impl<'de> Deserialize<'de> for Values {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AxesSection {
-    /// The horizontal axis.
+    /// The axis across.
     #[serde(default)]
     pub x: AxisSection,
-    /// The vertical axis.
+    /// The axis upwards.
     #[serde(default)]
     pub y: AxisSection,
     /// Quantity of the colours of a heat map.
@@ -158,19 +158,19 @@ pub struct AxesSection {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AxisSection {
-    /// Name as shown.
+    /// Name beside the axis; the usual one unless given.
     #[serde(default)]
     pub label: Option<String>,
     /// Unit to which values are converted.
     #[serde(default)]
     pub unit: Option<String>,
-    /// Scale of the axis.
+    /// Linear, logarithmic or for tails; chosen by the figure's kind unless given.
     #[serde(default)]
     pub scale: Option<ScaleName>,
-    /// Lower end.
+    /// Least value shown, in the axis' unit; chosen by the data unless given.
     #[serde(default)]
     pub min: Option<f64>,
-    /// Upper end.
+    /// Largest value shown, in the axis' unit; chosen by the data unless given.
     #[serde(default)]
     pub max: Option<f64>,
 }
@@ -195,7 +195,7 @@ pub struct MarkSection {
     pub axis: MarkAxis,
     /// Position in the axis' unit.
     pub value: f64,
-    /// Text beside the line.
+    /// Text shown beside the line.
     pub label: String,
 }
 
@@ -203,9 +203,9 @@ pub struct MarkSection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MarkAxis {
-    /// The horizontal axis.
+    /// The line goes up from a value of the axis across.
     X,
-    /// The vertical axis.
+    /// The line goes across at a value of the axis upwards.
     Y,
 }
 
@@ -213,7 +213,7 @@ pub enum MarkAxis {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PaperSeries {
-    /// Name as shown.
+    /// Name of the series in the legend.
     pub name: String,
     /// Horizontal places and values, in the units of the axes.
     pub points: Vec<(Place, f64)>,

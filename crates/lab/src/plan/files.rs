@@ -111,7 +111,7 @@ pub fn with_files(
     Ok(text)
 }
 
-/// A file as an entry of `[files]`.
+/// The line of TOML below `[files]` that brings the text `lines` of the file `name`.
 pub fn entry(name: &str, lines: &str) -> String {
     let lines = lines.replace("\r\n", "\n");
     let plain =

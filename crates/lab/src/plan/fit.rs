@@ -41,7 +41,7 @@ impl FitSection {
 pub enum Unknown {
     /// Any value of a range.
     Range(Range),
-    /// One of these.
+    /// One of the listed values.
     OneOf(Vec<toml::Value>),
 }
 
@@ -58,7 +58,7 @@ pub struct Range {
 /// How a value of a range is written in a plan.
 #[derive(Clone, Debug, PartialEq)]
 enum Form {
-    /// Whole numbers only.
+    /// Whole numbers, since the key takes no others.
     Integer,
     Number,
     /// A text of a number and this unit: `ms`.

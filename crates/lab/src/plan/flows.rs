@@ -20,11 +20,11 @@ pub struct FlowsPlan {
     pub grace: Duration,
     /// Network between senders and receivers.
     pub network: NetworkSection,
-    /// Groups of flows.
+    /// Groups of flows that are alike, in the order of the plan.
     pub flows: Vec<FlowSection>,
     /// Contents of the files that the plan names.
     pub files: Files,
-    /// Measures of the flows.
+    /// The plan's `[measure]` section: which quantities are recorded, and of which groups.
     pub measure: MeasureSection,
     /// Advisors that flows may name.
     pub advisors: Advisors,

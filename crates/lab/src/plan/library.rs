@@ -15,15 +15,15 @@ use super::{LinkSection, NetworkName, PlanError};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NamedNetwork {
-    /// Description, in a line.
+    /// Description of the network, a line.
     pub about: String,
     /// Source of the numbers: a publication or data.
     pub source: String,
-    /// Licence of the source.
+    /// Licence under which the source's data may be used.
     pub licence: String,
     /// Values that the source does not give.
     pub assumed: String,
-    /// Settings of the link.
+    /// Settings of a link that has this network's properties.
     #[serde(rename = "link")]
     pub(super) section: LinkSection,
 }

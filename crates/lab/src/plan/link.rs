@@ -46,7 +46,7 @@ link_keys! {
     like: Text<NetworkName>,
     /// Round-trip time without queueing, half of it each way.
     rtt: Text<Duration>,
-    /// One-way delay.
+    /// One-way delay without queueing; half of `rtt` unless given.
     delay: Text<Duration>,
     /// Variation of the delay: see [`Jitter`]'s text.
     jitter: Text<Jitter>,
@@ -56,7 +56,7 @@ link_keys! {
     queue: Text<QueueText>,
     /// Bytes that serialisation adds to a packet: see [`Framing`].
     framing: Text<Framing>,
-    /// Largest IP packet.
+    /// Largest IP packet, in bytes; any size unless given.
     mtu: u64,
     /// Losses: a text of [`netsim::LossModel`], or a table.
     loss: LossText,
@@ -122,7 +122,7 @@ impl<'de> Deserialize<'de> for LinkSection {
     }
 }
 
-/// A direction of a link.
+/// One of the two ways across: forward leads from senders to receivers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
     Forward,
@@ -130,7 +130,7 @@ pub(super) enum Direction {
 }
 
 impl LinkSection {
-    /// Settings of one direction.
+    /// The settings that apply to one direction alone.
     pub(super) fn of(&self, direction: Direction) -> Option<&LinkSection> {
         match direction {
             Direction::Forward => self.forward.as_deref(),

@@ -13,7 +13,7 @@ use super::link_config;
 use super::{Files, NetworkName, PlanError, Text};
 use crate::world::{MAX_HOPS, MAX_PATHS, Network};
 
-/// Shapes of networks.
+/// Shape of a network: how hosts and links are connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -21,7 +21,7 @@ pub enum Kind {
     Pair,
     /// Disjoint paths between multihomed ends.
     TwoPath,
-    /// A shared bottleneck.
+    /// A shared link, to which each flow has a way of its own.
     Dumbbell,
     /// Routers in a row; flows may enter and leave at any.
     Chain,
@@ -33,15 +33,15 @@ pub enum Kind {
 /// specific section differs.
 #[derive(Clone, Debug)]
 pub struct NetworkSection {
-    /// Shape of the network.
+    /// How hosts and links are connected.
     pub kind: Kind,
     /// Whether independent losses hit the same first transmissions under every policy.
     pub paired: bool,
     /// Time until which these losses hit no packet, so that flows can be set up.
     pub spared: Duration,
-    /// The paths of `two-path`.
+    /// Settings of each path of `two-path`.
     pub paths: Vec<LinkSection>,
-    /// The links of `chain`.
+    /// Settings of each link of `chain`, in order.
     pub hops: Vec<LinkSection>,
     /// The line of each sender in `access`; other settings do not apply to it.
     pub sender_access: Option<LinkSection>,

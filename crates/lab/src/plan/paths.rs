@@ -44,9 +44,9 @@ pub struct PathsSection {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HintSection {
-    /// Time of the hint.
+    /// Virtual time at which the application gives the hint.
     pub at: Text<Duration>,
-    /// `down`, `weak` or `up`.
+    /// State of the path by the hint: `down`, `weak` or `up`.
     pub says: Text<HintText>,
 }
 
@@ -54,7 +54,7 @@ pub struct HintSection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SwitchoverText(pub SwitchoverPolicy);
 
-/// Redundancy by its name.
+/// Redundancy over several paths, by its name in plans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RedundantText(pub Redundancy);
 

@@ -24,7 +24,7 @@ pub enum Quantity {
     /// The 99.9th percentile of the latency.
     #[serde(rename = "p99.9")]
     P999,
-    /// The longest latency.
+    /// The longest latency of any message.
     Max,
     /// Bytes that the sender transmits for each message.
     Bytes,

@@ -16,18 +16,18 @@ use crate::peers::PeerChoice;
 use crate::policy_text::{PolicySection, TransportName};
 use crate::workload::{Arrivals, ArrivalsText, Limit, Recording, Sizes, Workload, WorkloadPlan};
 
-/// Flows that are alike.
+/// Flows with equal settings: a group, which measures select by its name.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlowSection {
-    /// Name of the group.
+    /// Name of the group, for `of` of measures.
     pub name: String,
-    /// Number of flows.
+    /// Number of flows in the group; 1 unless given.
     #[serde(default = "one")]
     pub count: u32,
-    /// Transport of the flows.
+    /// SCTP or TCP of this project, or a registered transport of others.
     pub transport: TransportText,
-    /// Recovery of the sender.
+    /// Recovery policy of the sender: a preset and changes of it.
     #[serde(default)]
     pub policy: PolicySection,
     /// The advisor of the sender's recovery.
@@ -56,7 +56,7 @@ pub struct FlowSection {
     /// Whether senders of TCP ask for explicit congestion notification (RFC 3168).
     #[serde(default)]
     pub ecn: bool,
-    /// Largest TCP segment.
+    /// Largest payload of a TCP segment, in bytes.
     #[serde(default)]
     pub mss: Option<u16>,
     /// Size of the send buffer; the transport's default unless given.
@@ -82,9 +82,9 @@ fn default_set_up() -> Text<Duration> {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkloadSection {
-    /// Times of the messages.
+    /// Rule by which messages become due, or a recording of times.
     pub arrivals: Text<ArrivalsText>,
-    /// Sizes of the messages.
+    /// Rule by which the sizes of messages are drawn, in bytes.
     #[serde(default)]
     pub size: Option<Text<Sizes>>,
     /// Number of messages of each flow, or the time in which they are due: `800 messages`, `20s`.

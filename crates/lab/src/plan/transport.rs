@@ -6,12 +6,12 @@ use serde::de::{Deserialize, Deserializer, Error, IntoDeserializer};
 use crate::peers::PeerName;
 use crate::policy_text::TransportName;
 
-/// Transport of a flow.
+/// Transport of a flow, as a plan names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransportText {
     /// SCTP or TCP of this project.
     Own(TransportName),
-    /// Another implementation's registered transport.
+    /// A transport that is registered by another implementation.
     Peer(PeerName),
 }
 

@@ -8,32 +8,32 @@ use crate::plan::{Key, Plan};
 /// Describes the results beside it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// Version of the laboratory.
+    /// Version of the laboratory, `X.Y.Z`.
     pub version: String,
     /// Commit it was built from, if known; with `-dirty` if the sources had been changed.
     pub commit: Option<String>,
     /// Names the sources that it was built from; empty where that was not known yet.
     #[serde(default)]
     pub build: String,
-    /// The plan's title.
+    /// Headline of the plan.
     pub title: String,
-    /// The plan itself.
+    /// Text of the plan, in TOML.
     pub plan: String,
     /// A key, and the values that replace those of the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub varied: Option<(Key, Vec<String>)>,
     /// Distinguishes plans and their sizes by everything that their runs depend on.
     pub fingerprint: String,
-    /// Seeds of each cell.
+    /// Number of seeds of each cell.
     pub seeds: u64,
     /// The number before the first seed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub seed_offset: u64,
-    /// Shard of the jobs.
+    /// Shard whose runs these are, such as `1/4`.
     pub shard: String,
-    /// Finished runs.
+    /// Number of finished runs of this shard.
     pub finished: u64,
-    /// Runs of all shards.
+    /// Number of runs of all shards.
     pub jobs: u64,
     /// Name of the machine, if known.
     pub host: Option<String>,
@@ -56,11 +56,11 @@ pub struct Surroundings {
     pub commit: Option<String>,
     /// Name of its sources, with or without a commit.
     pub build: String,
-    /// Name of the machine.
+    /// Name of the machine, if known.
     pub host: Option<String>,
-    /// Processors of the machine.
+    /// Number of the machine's processors, if known.
     pub processors: Option<u64>,
-    /// Seconds after 1970.
+    /// Time of completion, in seconds since 1970, if known.
     pub time_s: Option<u64>,
     /// Elapsed real time, in seconds.
     pub wall_s: Option<f64>,

@@ -8,12 +8,12 @@ use super::golden::side;
 use crate::engine::Finished;
 use crate::plan::Plan;
 
-/// A column of a table.
+/// Values of one kind, one for each row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
-    /// Strings, in UTF-8.
+    /// Texts, in UTF-8.
     Text(Vec<String>),
-    /// Whole numbers.
+    /// Whole numbers, without missing ones.
     Integer(Vec<i64>),
     /// Numbers; one that is NaN is left empty.
     Number(Vec<f64>),
@@ -22,7 +22,7 @@ pub enum Column {
 /// Named columns of equal length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// Name and values.
+    /// Name and values of each column.
     pub columns: Vec<(String, Column)>,
 }
 
@@ -53,7 +53,7 @@ fn write_text(text: &str, out: &mut impl Write) -> io::Result<()> {
 }
 
 impl Table {
-    /// Number of rows.
+    /// Number of rows, the same in each column.
     pub fn len(&self) -> usize {
         self.columns.first().map_or(0, |(_, column)| column.len())
     }

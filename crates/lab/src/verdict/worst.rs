@@ -8,7 +8,7 @@ use crate::plan::{Cells, Number, Plan, Worst, value_text};
 
 /// The number of the worst cell.
 pub(super) struct Found {
-    /// The numbers by seed.
+    /// Numbers of the worst cell, by seed.
     pub(super) values: BySeed,
     /// The interval of that cell. The confidence holds for all cells together: each interval is
     /// wider (Bonferroni correction), so that the worst of many cells does not fail by chance

@@ -38,7 +38,7 @@ struct Tap<W: Write> {
     interface: InterfaceId,
     protocol: u8,
     waiting: VecDeque<CapturedPacket>,
-    /// Packets already written.
+    /// Number of packets already written.
     written: u64,
     /// Packets whose fate is unknown: place in this capture, by number in the simulation.
     open: BTreeMap<u64, u64>,

@@ -13,9 +13,9 @@ pub struct Application(usize);
 /// Reported numbers of an application's traffic.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ApplicationRow {
-    /// Name in plans.
+    /// Name by which plans refer to it.
     pub name: &'static str,
-    /// Name in the papers.
+    /// Name in the tables of the papers.
     pub title: &'static str,
     /// Whether the numbers were checked against the paper. Those that were not are never shown as a
     /// paper's.
@@ -173,7 +173,7 @@ pub const APPLICATIONS: [ApplicationRow; 16] = [
 ];
 
 impl Application {
-    /// The game BZFlag.
+    /// BZFlag, an online game of tanks.
     pub const BZFLAG: Application = Application(3);
 
     /// All of them, in the order of the table.

@@ -18,7 +18,7 @@ pub struct Percentiles<'a> {
 /// A distribution whose inverse is made of straight pieces.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fit {
-    /// Quantile and value.
+    /// Quantiles, 0 to 1 and ascending, with their values.
     knots: Vec<(f64, f64)>,
 }
 
@@ -39,7 +39,7 @@ impl Fit {
         bent(known.points, libm::sqrt(low * high))
     }
 
-    /// Mean of the values.
+    /// Mean of the fitted distribution.
     pub fn mean(&self) -> f64 {
         let piece = |pair: &[(f64, f64)]| (pair[1].0 - pair[0].0) * (pair[0].1 + pair[1].1) / 2.0;
         self.knots.windows(2).map(piece).sum()

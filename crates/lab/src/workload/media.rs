@@ -9,9 +9,9 @@ use super::Arrivals;
 /// Images that are fetched at the same time, all of one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Images {
-    /// Number of messages.
+    /// Number of images.
     pub count: u32,
-    /// Bytes of each.
+    /// Size of every image, in bytes.
     pub bytes: u64,
 }
 

@@ -129,7 +129,7 @@ impl Recording {
         &self.streams
     }
 
-    /// Number of messages.
+    /// Number of messages of all streams.
     pub fn count(&self) -> usize {
         self.streams.iter().map(|stream| stream.messages.len()).sum()
     }
@@ -285,9 +285,9 @@ impl fmt::Display for ReplayText {
 /// Text form of arrivals: by a rule, or as recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArrivalsText {
-    /// Drawn by a rule.
+    /// Times drawn by a rule.
     Drawn(Arrivals),
-    /// Recorded times and sizes.
+    /// Times and sizes of a recording.
     Replay(ReplayText),
 }
 

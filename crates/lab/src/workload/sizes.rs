@@ -14,11 +14,11 @@ pub enum Sizes {
     Constant(usize),
     /// Heavy-tailed (Pareto), clipped to `most`. The shape is the one that gives the mean.
     Pareto {
-        /// Least size, bytes.
+        /// Smallest size, in bytes.
         least: u64,
-        /// Mean size, bytes.
+        /// Mean size, in bytes.
         mean: u64,
-        /// Largest size, bytes.
+        /// Largest size, in bytes.
         most: u64,
     },
     /// Drawn from the model of an application.

@@ -13,7 +13,7 @@ pub enum MessageSource {
     Drawn(Box<Workload>),
     /// A list, in the order in which the messages are due.
     Listed {
-        /// The whole list.
+        /// Every message, sent ones included.
         all: Arc<[DueMessage]>,
         /// Index of the next message.
         next: usize,
@@ -21,7 +21,7 @@ pub enum MessageSource {
 }
 
 impl MessageSource {
-    /// A list of messages.
+    /// Yields `all` in order, which has to be that of their due times.
     pub fn listed(all: impl Into<Arc<[DueMessage]>>) -> MessageSource {
         MessageSource::Listed { all: all.into(), next: 0 }
     }

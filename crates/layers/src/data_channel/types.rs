@@ -146,7 +146,7 @@ pub enum ChannelEvent {
     },
     /// A message arrived.
     Message {
-        /// On which channel.
+        /// Identifier of the channel, its SCTP stream (RFC 8832, section 6).
         id: StreamId,
         /// Text or bytes.
         kind: MessageKind,

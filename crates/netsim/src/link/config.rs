@@ -31,7 +31,7 @@ pub struct LinkConfig {
     /// not be fragmented is dropped without a word. One that may is carried as one packet, as if its
     /// fragments never got lost apart.
     pub mtu: Option<u64>,
-    /// Which packets are lost.
+    /// Model of independent, bursty or listed losses.
     pub loss: LossModel,
     /// Which packets are held back so that later ones overtake them.
     pub reorder: Reorder,
@@ -61,7 +61,7 @@ pub struct Reorder {
 impl FromStr for Reorder {
     type Err = ParseQuantityError;
 
-    /// Reads `1% 20ms`.
+    /// Reads a probability and a delay, such as `1% 20ms`.
     fn from_str(text: &str) -> Result<Reorder, ParseQuantityError> {
         let refused = || {
             ParseQuantityError::new(

@@ -41,7 +41,7 @@ impl CrossTraffic {
         Duration::from_nanos((self.burst.as_nanos() as f64 * scale) as u64)
     }
 
-    /// Mean time between bursts.
+    /// Mean time between the beginnings of two bursts.
     fn mean_gap(&self) -> Duration {
         Duration::from_nanos((self.burst.as_nanos() as f64 / self.load.as_f64()) as u64)
     }
@@ -70,7 +70,7 @@ impl FromStr for CrossTraffic {
 /// from the beginning. Where it is shorter then, packets still keep their order.
 const BURSTS_PER_EPOCH: u64 = 1_000;
 
-/// Where the queue stands.
+/// State of the queue that the cross traffic fills.
 #[derive(Debug)]
 pub(super) struct CrossQueue {
     config: CrossTraffic,

@@ -10,7 +10,7 @@ use base::ParseQuantityError;
 /// packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Framing {
-    /// Octets for each packet.
+    /// Octets that serialisation adds to each packet.
     pub overhead: u16,
     /// A packet with fewer octets is padded.
     pub shortest: u16,
@@ -19,7 +19,7 @@ pub struct Framing {
 }
 
 impl Framing {
-    /// Packets as they are.
+    /// Bytes of the packet alone, eight bits each.
     pub const NONE: Framing = Framing { overhead: 0, shortest: 0, octet_bits: 8 };
     /// Ethernet: preamble, header, check sequence and the gap between frames (IEEE 802.3).
     pub const ETHERNET: Framing =

@@ -16,12 +16,12 @@ pub enum Jitter {
     None,
     /// Delay plus or minus up to `spread`, uniformly; never below zero.
     Uniform {
-        /// The largest deviation.
+        /// Largest deviation from the delay, in either direction.
         spread: Duration,
     },
     /// Delay plus a nearly normal deviation (within six standard deviations); never below zero.
     Normal {
-        /// The standard deviation.
+        /// Standard deviation of the delay.
         deviation: Duration,
     },
     /// Delay plus an exponentially distributed time: a skew to the right, as queues make it.

@@ -5,7 +5,7 @@ use core::fmt;
 /// A line of a profile or of a recording that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseLinesError {
-    /// Kind of file.
+    /// Kind of file, for the error's text.
     file: &'static str,
     line: usize,
     reason: String,

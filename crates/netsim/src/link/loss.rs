@@ -10,10 +10,10 @@ use base::{Duration, Instant, ParseQuantityError, Probability, Purpose, RandomSt
 use super::LinkConfigError;
 use super::variate::{LazyStream, exponential};
 
-/// Which packets are lost.
+/// Model that selects the packets to be lost.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum LossModel {
-    /// No packet is lost.
+    /// Every packet arrives.
     #[default]
     None,
     /// Each with the same probability, independently.
@@ -268,7 +268,7 @@ impl LossProcess {
 /// that are queried at different times agree. This shortens one stay in a thousand cycles.
 const CYCLES_PER_EPOCH: u64 = 1_000;
 
-/// State of a [`TimedGilbert`].
+/// Present state of a [`TimedGilbert`], and the time of its next change.
 #[derive(Debug)]
 struct TimedState {
     model: TimedGilbert,

@@ -15,7 +15,7 @@ pub struct ProfileStep {
     pub delay: Option<Duration>,
     /// New jitter; none keeps the present one.
     pub jitter: Option<Jitter>,
-    /// New rate.
+    /// Effect on the rate, from this step on.
     pub rate: RateChange,
     /// New loss model, in its initial state; lists still count packets from the link's first.
     pub loss: Option<LossModel>,
@@ -24,12 +24,12 @@ pub struct ProfileStep {
 /// Effect of a profile step on the rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum RateChange {
-    /// No change.
+    /// The rate stays as it is.
     #[default]
     Keep,
     /// Packets serialise in no time from now on.
     Unlimited,
-    /// The new rate.
+    /// Packets serialise at this rate from now on.
     To(Rate),
 }
 

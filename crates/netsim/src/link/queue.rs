@@ -34,7 +34,7 @@ pub use text::{QueueLength, QueueText};
 pub struct QueueLimit {
     /// Limit in packets; none for no limit.
     pub packets: Option<usize>,
-    /// Bytes on the wire.
+    /// Limit in bytes on the wire; none for no limit.
     pub bytes: Option<u64>,
 }
 
@@ -60,7 +60,7 @@ impl QueueLimit {
 /// is first come, first served, except with [`Discipline::FqCodel`].
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub enum Discipline {
-    /// No packets.
+    /// None while there is room; an arriving packet that does not fit is dropped.
     #[default]
     DropTail,
     /// Random early detection, on arrival.
@@ -156,7 +156,7 @@ impl<P> TurnQueue<P> {
         }
     }
 
-    /// Packets that wait.
+    /// Number and bytes of the packets that wait.
     pub(super) fn traffic(&self) -> Traffic {
         match self {
             TurnQueue::Codel(queue) => queue.traffic(),
@@ -185,7 +185,7 @@ impl<P> TurnQueue<P> {
 pub(super) enum Arrival {
     /// The packet has been serialised at `departure`.
     Admitted { departure: Instant, marked: bool },
-    /// The packet is dropped.
+    /// The packet is dropped at its arrival.
     Refused,
 }
 

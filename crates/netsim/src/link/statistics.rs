@@ -5,9 +5,9 @@ use super::flight::Arriving;
 /// A number of packets and their bytes on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Traffic {
-    /// Number of packets.
+    /// Number of packets, each copy counted.
     pub packets: u64,
-    /// Bytes on the wire.
+    /// Bytes of the packets, headers included, without the link layer's framing.
     pub bytes: u64,
 }
 
@@ -38,7 +38,7 @@ pub enum DropCause {
 /// Counters of a link since its creation. `offered + duplicated = delivered + dropped + in transit`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct LinkStatistics {
-    /// Offered by the sender.
+    /// Packets that the sender offered, dropped ones included.
     pub offered: Traffic,
     /// Taken by the receiver, duplicates included.
     pub delivered: Traffic,
@@ -52,9 +52,9 @@ pub struct LinkStatistics {
     pub dropped_by_blackout: Traffic,
     /// Dropped because they were too large.
     pub dropped_by_size: Traffic,
-    /// Copies made.
+    /// Copies made by the link itself.
     pub duplicated: Traffic,
-    /// Delivered with bits flipped.
+    /// Packets delivered with bits flipped.
     pub corrupted: Traffic,
     /// Delivered after one that had left later.
     pub reordered: Traffic,
@@ -63,7 +63,7 @@ pub struct LinkStatistics {
 }
 
 impl LinkStatistics {
-    /// Dropped for any cause.
+    /// Packets dropped for any cause.
     pub fn dropped(&self) -> Traffic {
         let causes = [
             self.dropped_by_loss,

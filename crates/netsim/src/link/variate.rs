@@ -45,7 +45,7 @@ impl LazyStream {
         Duration::from_nanos(self.stream().below(limit.as_nanos().saturating_add(1)))
     }
 
-    /// An exponentially distributed duration.
+    /// Draws a duration from the exponential distribution with this mean.
     pub(super) fn exponential(&mut self, mean: Duration) -> Duration {
         exponential(self.stream(), mean)
     }
@@ -72,7 +72,7 @@ impl LazyStream {
     }
 }
 
-/// An exponentially distributed duration.
+/// Draws a duration from the exponential distribution with this mean.
 pub(super) fn exponential(stream: &mut RandomStream, mean: Duration) -> Duration {
     let uniform = 1.0 - stream.unit_f64();
     Duration::from_nanos((mean.as_nanos() as f64 * -libm::log(uniform)) as u64)

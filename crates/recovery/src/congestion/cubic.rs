@@ -132,7 +132,7 @@ impl Cubic {
         }
     }
 
-    /// The policy was replaced.
+    /// Takes over a replaced policy; windows and the cubic function stay.
     pub fn set_policy(&mut self, policy: &CongestionPolicy) {
         self.abc_limit = policy.abc_limit;
         self.idle.set_policy(policy);

@@ -14,7 +14,7 @@ pub(super) fn initial_window(mss: u64) -> u64 {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Idle {
     last_sent: Option<Instant>,
-    /// Least window, in bytes.
+    /// Window below which an idle period lowers none, in bytes.
     initial_window: u32,
     rule: IdleRestart,
     /// Number of halvings in this idle period: the window is read more than once before data is sent.
@@ -31,7 +31,7 @@ impl Idle {
         (idle, initial_window.into())
     }
 
-    /// The policy was replaced.
+    /// Takes over the rule of a replaced policy; the initial window stays.
     pub(super) fn set_policy(&mut self, policy: &CongestionPolicy) {
         self.rule = policy.idle_restart;
     }
@@ -41,7 +41,7 @@ impl Idle {
         self.rule != IdleRestart::Keep && self.last_sent.is_some_and(|last| last < now)
     }
 
-    /// Data left.
+    /// Ends the idle period, since data left at `now`.
     pub(super) fn on_sent(&mut self, now: Instant) {
         self.last_sent = Some(now);
         self.halvings = 0;

@@ -15,7 +15,7 @@ pub struct NewReno {
     ssthresh: u64,
     /// Bytes acknowledged towards the next growth in congestion avoidance (RFC 3465, section 2.1).
     bytes_acked: u64,
-    /// Sender maximum segment size.
+    /// Sender maximum segment size, in bytes of data.
     mss: u64,
     pub(super) idle: Idle,
     /// Segments by which one acknowledgement may open the window in slow start: L of RFC 3465.
@@ -48,7 +48,7 @@ impl NewReno {
         }
     }
 
-    /// The policy was replaced.
+    /// Takes over a replaced policy; the windows stay.
     pub fn set_policy(&mut self, policy: &CongestionPolicy) {
         self.abc_limit = policy.abc_limit;
         self.idle.set_policy(policy);

@@ -33,7 +33,7 @@ struct Round {
     /// Sum and number of the round-trip times.
     sum: Duration,
     samples: u64,
-    /// Most bytes in flight.
+    /// Most bytes in flight during the round trip.
     peak: u64,
 }
 
@@ -75,7 +75,7 @@ impl Vegas {
         }
     }
 
-    /// The policy was replaced.
+    /// Takes over a replaced policy; windows and BaseRTT stay.
     pub fn set_policy(&mut self, policy: &CongestionPolicy, limits: VegasPolicy) {
         self.idle.set_policy(policy);
         self.limits = limits;
@@ -91,7 +91,8 @@ impl Vegas {
         self.base_rtt
     }
 
-    /// Data was acknowledged.
+    /// Compares expected and actual rate once per round trip, and grows or shrinks the window by a
+    /// packet.
     pub fn on_acked(&mut self, acked: Acked) {
         if let Some(rtt) = acked.rtt {
             self.base_rtt = Some(self.base_rtt.map_or(rtt, |base| base.min(rtt)));

@@ -72,7 +72,7 @@ pub struct PathAck {
     pub early: Option<Instant>,
 }
 
-/// News of an acknowledgement.
+/// Effect of an acknowledgement on the ledger.
 #[derive(Clone, Debug, Default)]
 pub struct AckReport {
     /// Whether the cumulative point advanced.
@@ -143,7 +143,7 @@ impl Ledger {
         self.forget_settled_packets();
     }
 
-    /// The cumulative point advances.
+    /// Moves the cumulative point forward, and acknowledges each unit below it.
     fn advance(&mut self, now: Instant, feedback: &Feedback<'_>, report: &mut AckReport) {
         self.cumulative = feedback.cumulative;
         self.judged_below = self.judged_below.max(self.cumulative);

@@ -11,7 +11,7 @@ use crate::stats::Cause;
 pub struct UnitInFlight {
     /// Number of the unit in the ledger.
     pub unit: u64,
-    /// Bytes of data.
+    /// Bytes of data in the unit.
     pub bytes: u32,
     /// When it left for the last time.
     pub sent_at: Instant,

@@ -23,7 +23,7 @@ pub(super) struct Along {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DeliveredBundle {
     pub(super) packet: PacketNumber,
-    /// The lowest unit copied.
+    /// The lowest unit of which the packet carried a copy.
     pub(super) start: u64,
     /// Whether the copies rode behind the data that the packet was sent for.
     pub(super) behind: bool,

@@ -6,10 +6,10 @@ use super::{Draft, Ledger, PacketNumber, Traits, Unit, UnitState};
 use crate::path_id::PathId;
 use crate::stats::Cause;
 
-/// Result of [`Ledger::lose_overdue`].
+/// Packets that [`Ledger::lose_overdue`] declared lost, and the next deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Overdue {
-    /// Number of packets lost.
+    /// Number of packets declared lost.
     pub packets: u32,
     /// The latest of them that carried a retransmission.
     pub resent: Option<PacketNumber>,

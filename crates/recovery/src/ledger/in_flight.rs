@@ -25,12 +25,12 @@ pub(super) struct InFlight {
 }
 
 impl InFlight {
-    /// The first packet sent.
+    /// The packet in flight that was sent first; `None` if there is none.
     pub(super) fn head(&self) -> Option<PacketNumber> {
         (self.flight.packets > 0).then_some(self.first)
     }
 
-    /// The last packet sent.
+    /// The packet in flight that was sent last; `None` if there is none.
     pub(super) fn tail(&self) -> Option<PacketNumber> {
         (self.flight.packets > 0).then_some(self.last)
     }

@@ -49,7 +49,7 @@ pub(super) struct Packet {
     pub(super) along: Along,
 }
 
-/// A missing packet.
+/// Load of a packet in flight, as evidence about the sizes that pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Missing {
     /// Bytes of data in it, copies included.
@@ -58,7 +58,7 @@ pub struct Missing {
     pub units: u16,
 }
 
-/// A packet being built.
+/// A packet while units are added to it, before it is sent.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Draft {
     pub(super) runs: SmallVec<[Run; 1]>,

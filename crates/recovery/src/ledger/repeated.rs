@@ -9,7 +9,7 @@ use base::{Duration, Instant};
 use super::remembered::{Passing, Remembered};
 use crate::path_id::PathId;
 
-/// Number of units remembered.
+/// Most units remembered; the oldest makes room.
 const MEMORY: usize = 32;
 
 /// How long a unit is remembered after its acknowledgement, at least: delay and jitter of a duplicate's report.
@@ -26,14 +26,14 @@ pub(super) fn reported_until(first_at: Instant, acked_at: Instant) -> Instant {
 pub struct Repetition {
     /// Instant of its first transmission.
     pub first_at: Instant,
-    /// Instant of its retransmission.
+    /// Instant of its latest retransmission.
     pub again_at: Instant,
 }
 
 /// The round trip of one transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trip {
-    /// Instant of the transmission.
+    /// Instant at which the packet left.
     pub sent_at: Instant,
     /// Time from the transmission to its acknowledgement.
     pub took: Duration,
@@ -42,7 +42,7 @@ pub struct Trip {
 /// Round trip of the first transmission of a retransmitted unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FirstTrip {
-    /// Path of the packet.
+    /// Path on which the first transmission was sent.
     pub(super) path: PathId,
     pub(super) trip: Trip,
     /// Whether an earlier acknowledgement may have been lost.

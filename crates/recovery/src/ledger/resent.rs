@@ -8,7 +8,7 @@ use base::Instant;
 use super::remembered::{Passing, Remembered};
 use crate::path_id::PathId;
 
-/// Number of units remembered.
+/// Most units remembered; the oldest makes room.
 const MEMORY: usize = 64;
 
 /// Nanoseconds by which the end of a memory may come too late: the path takes the low byte of the instant.

@@ -61,7 +61,7 @@ impl Scoreboard {
         self.ranges.insert(start, end);
     }
 
-    /// The ranges, ascending.
+    /// Reported ranges of units, ascending and disjoint.
     pub(super) fn iter(&self) -> impl Iterator<Item = Range<u64>> {
         self.ranges.iter().map(|(start, end)| *start..*end)
     }
@@ -75,7 +75,7 @@ impl Scoreboard {
         self.insert(range.end.max(start)..end);
     }
 
-    /// Forgets reports below `point`.
+    /// Forgets reports of units below `point`, which are acknowledged cumulatively.
     pub(super) fn trim_below(&mut self, point: u64) {
         while let Some(first) = self.ranges.first_entry().filter(|first| *first.key() < point) {
             let end = first.remove();

@@ -27,7 +27,7 @@ const BLANK: u16 = 1_000;
 /// An acknowledgement, as far as it tells what the path carries.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivered {
-    /// Bytes delivered.
+    /// Data that the acknowledgement newly reports as arrived.
     pub(crate) bytes: u64,
     /// Round trip of the latest packet, if that was sent once.
     pub(crate) round_trip: Option<Duration>,

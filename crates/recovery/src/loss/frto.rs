@@ -17,10 +17,10 @@ pub struct AfterTimeout {
     pub has_new: bool,
 }
 
-/// Consequence of an acknowledgement.
+/// Next step after an acknowledgement (RFC 5682, sections 2.1 and 3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// No consequence yet.
+    /// Nothing is decided: the next acknowledgement is awaited.
     Wait,
     /// Send up to two packets of new data instead of retransmissions (step 2b).
     SendNew,

@@ -25,12 +25,12 @@ pub(crate) trait Mechanism: Default {
         self.stop();
     }
 
-    /// The retransmission timer expired.
+    /// The retransmission timer expired: by default the mechanism's own timer stops.
     fn on_timeout(&mut self) {
         self.stop();
     }
 
-    /// Fast recovery begins.
+    /// Fast recovery begins on the path; no effect by default.
     fn on_recovery(&mut self) {}
 
     /// A packet without retransmitted data was delivered: its round trip is clean.
@@ -60,12 +60,12 @@ macro_rules! mechanisms {
                 false
             }
 
-            /// The policy was replaced.
+            /// Applies a replaced policy to each mechanism.
             pub(crate) fn set_policy(&mut self, policy: &RecoveryPolicy) {
                 $(self.$name.set_policy(policy);)*
             }
 
-            /// The mechanisms' earliest deadline.
+            /// Earliest deadline of any mechanism; `None` if no timer runs.
             pub(crate) fn due(&self) -> Option<Instant> {
                 [$(self.$name.due()),*].into_iter().flatten().min()
             }
@@ -80,12 +80,12 @@ macro_rules! mechanisms {
                 $(self.$name.settle();)*
             }
 
-            /// The retransmission timer expired.
+            /// Notifies each mechanism that the retransmission timer expired.
             pub(crate) fn on_timeout(&mut self) {
                 $(self.$name.on_timeout();)*
             }
 
-            /// Fast recovery begins.
+            /// Notifies each mechanism that fast recovery begins.
             pub(crate) fn on_recovery(&mut self) {
                 $(self.$name.on_recovery();)*
             }

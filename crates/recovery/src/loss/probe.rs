@@ -15,7 +15,7 @@ pub struct ProbeSituation {
     pub srtt: Option<Duration>,
     /// Whether a single packet is in flight, whose acknowledgement the peer may delay.
     pub single: bool,
-    /// Longest such delay: TLP.max_ack_delay.
+    /// Longest delay of the peer's acknowledgements: TLP.max_ack_delay.
     pub max_ack_delay: Duration,
 }
 
@@ -53,7 +53,7 @@ pub struct ProbeAck {
 /// How a probe ends (section 7.4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeFate {
-    /// Not decided yet.
+    /// Neither a loss nor its absence is proven.
     Open,
     /// Nothing was lost, or the probe carried new data: the window is unchanged.
     Needless,

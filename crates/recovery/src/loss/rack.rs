@@ -245,7 +245,7 @@ impl RecentMinimum {
     /// Length of a period: samples are forgotten five to ten minutes later.
     const PERIOD: Duration = Duration::from_secs(300);
 
-    /// Takes an RTT sample.
+    /// Takes in a round trip measured at `now`, and begins a period if the current one is over.
     pub fn on_sample(&mut self, now: Instant, sample: Duration) {
         self.current = Some(match self.current {
             Some((since, least)) if now.since(since) < Self::PERIOD => (since, least.min(sample)),

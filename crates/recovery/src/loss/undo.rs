@@ -11,7 +11,7 @@ use crate::policy::CongestionPolicy;
 /// The state that an undo restores.
 #[derive(Clone, Debug)]
 pub(crate) struct Before {
-    /// The controller.
+    /// Controller with the windows from before the reduction.
     pub(crate) congestion: Congestion,
     /// The data for which the window had fallen before: if the present fall was needless, its data has not been
     /// dealt with.
@@ -50,7 +50,7 @@ impl Undo {
         self.before = now;
     }
 
-    /// Records a retransmission.
+    /// Records that `unit` was retransmitted at `now`.
     pub fn on_resent(&mut self, now: Instant, unit: u64) {
         self.first.get_or_insert((unit, now));
         self.beyond |= self.resent == u32::MAX;

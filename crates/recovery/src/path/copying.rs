@@ -60,7 +60,7 @@ impl Copying {
         }
     }
 
-    /// Applies a replaced policy.
+    /// Applies a replaced policy: state that it does not ask for ends.
     pub(super) fn set_policy(&mut self, policy: &RecoveryPolicy) {
         let (brakes, weighs) = (policy.redundancy.has_brake(), policy.redundancy.is_weighed());
         if let Some(states) = &mut self.0 {

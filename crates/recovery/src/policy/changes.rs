@@ -26,7 +26,7 @@ impl Changes {
         Ok(())
     }
 
-    /// Whether it changes nothing.
+    /// Whether the changes leave every field of a policy as it is.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

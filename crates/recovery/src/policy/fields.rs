@@ -11,20 +11,20 @@ use super::{
 };
 use crate::rtt::{Deviation, Ratio};
 
-/// Subject of a field.
+/// Group under which a field is listed in documents and help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Topic {
-    /// Timeouts and thin-stream detection.
+    /// Retransmission timeouts and thin-stream detection.
     Timeout,
-    /// Loss detection.
+    /// Evidence that data is lost, and what is retransmitted for it.
     Loss,
-    /// Congestion control.
+    /// Congestion windows and their response to losses.
     Congestion,
     /// Data sent more than once before any evidence of loss.
     Redundancy,
     /// Acknowledgements of the receiver, and the sender's requests for them.
     Acknowledgement,
-    /// Packet sizes.
+    /// The search for the path MTU.
     PathMtu,
 }
 
@@ -48,7 +48,7 @@ pub struct Field {
     pub expected: &'static str,
     /// Meaning of the field, a sentence.
     pub meaning: &'static str,
-    /// Subject of the field.
+    /// Group under which the field is listed.
     pub topic: Topic,
     /// The protocol that the field is restricted to; `None`: both.
     pub only: Option<Only>,
@@ -167,7 +167,7 @@ macro_rules! field {
     };
 }
 
-/// A sub-field of bundling.
+/// Defines a field that has a value only while bundling is enabled.
 macro_rules! detail {
     ($name:literal, $form:ident, $type:ty, $field:ident, $meaning:literal) => {
         Field {

@@ -24,23 +24,23 @@ pub(super) trait Form<T> {
     fn write(value: &T) -> String;
 }
 
-/// A duration.
+/// A duration with its unit, such as `50ms`.
 pub(super) struct Time;
-/// An integer from 1.
+/// An integer of at least 1.
 pub(super) struct Count;
-/// An integer from 0.
+/// An integer of at least 0.
 pub(super) struct Number;
 /// A number of bytes, at most 65,535.
 pub(super) struct Bytes;
 /// A number of bytes, at least 1.
 pub(super) struct Size;
-/// `on` or `off`.
+/// `on` or `off`, for a boolean.
 pub(super) struct Switch;
 /// A fraction between 0 and 1.
 pub(super) struct Gain;
 /// One of a list of words.
 pub(super) struct Words;
-/// Another form, or `off`.
+/// The form `F`, or `off` for `None`.
 pub(super) struct OrOff<F>(F);
 /// Bundling: a named set of initial values.
 pub(super) struct Bundling;

@@ -37,7 +37,7 @@ pub struct PathMtuPolicy {
     /// use while large packets are thought to vanish (BASE_PLPMTU, section 5.1.2). For IPv6 the base is 1280, which
     /// every link carries.
     pub base: u16,
-    /// Which sizes are probed.
+    /// Sizes that are probed between the base size and the largest one.
     pub sizes: ProbeSizes,
     /// Longest wait of a probe that carries data for data to follow it, by which its loss would be noticed (RFC
     /// 4821, section 7.4).

@@ -6,7 +6,7 @@ use base::Duration;
 use super::ThinDetector;
 use crate::rtt::Ratio;
 
-/// Redundancy on one path.
+/// Copies of data in flight, sent before any evidence of its loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RedundancyPolicy {
     /// Copies of data in flight in packets with other data; `None`: no copies.
@@ -20,7 +20,7 @@ pub struct BundlingPolicy {
     pub packets: u8,
     /// Most bytes of data in a packet with copies, its own data included; 0: as much as fits.
     pub bytes: u16,
-    /// When copies ride along.
+    /// Streams whose data is copied: thin ones, by this definition.
     pub when: ThinDetector,
     /// Whether they also ride along behind retransmitted data (Evensen et al. 2008).
     pub on_retransmission: bool,
@@ -64,7 +64,7 @@ pub enum BundleReaction {
 }
 
 impl RedundancyPolicy {
-    /// No copies.
+    /// No redundant copies, as in the standards.
     pub const NONE: RedundancyPolicy = RedundancyPolicy { bundling: None };
 
     /// Whether the policy brakes copies that ride along.

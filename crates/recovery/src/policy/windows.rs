@@ -34,7 +34,7 @@ pub enum LeastWindow {
 /// The window when data is sent after more than one RTO without data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdleRestart {
-    /// Unchanged.
+    /// The window stays, however long the idle period was.
     Keep,
     /// The initial window at most (RFC 5681, section 4.1).
     InitialWindow,

@@ -235,7 +235,7 @@ impl Recovery {
         }
     }
 
-    /// Fast recovery ended.
+    /// Fast recovery ended on `path`: the window is capped so that no burst follows.
     #[cold]
     fn on_recovered(&mut self, now: Instant, path: PathId) {
         if !self.reports_gaps() {

@@ -13,7 +13,7 @@ use crate::stats::Cause;
 /// State of a path on which advice can be based.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathView {
-    /// Round trip, timeout, windows.
+    /// RTT, retransmission timeout and windows of the path.
     pub snapshot: PathSnapshot,
     /// The lowest units in flight, ascending.
     pub units: Vec<UnitInFlight>,

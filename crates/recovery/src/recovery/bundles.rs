@@ -30,7 +30,7 @@ const TRIED_WITHOUT: u64 = 61;
 /// Room of a packet besides its own data.
 #[derive(Clone, Copy, Debug)]
 pub struct Space<C> {
-    /// Free bytes.
+    /// Bytes free for copies.
     pub room: u32,
     /// Placement of copies in the packet.
     pub ride: Ride,

@@ -27,9 +27,9 @@ pub(super) struct Evidence {
 /// Packets found lost by acknowledgements or short timers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lost {
-    /// Number of lost packets.
+    /// Number of packets declared lost by this input.
     pub(super) packets: u32,
-    /// Evidence of the loss.
+    /// Evidence that revealed the loss.
     pub(super) cause: Cause,
     /// The latest of them that carried a retransmission, if that is relevant.
     pub(super) resent: Option<PacketNumber>,

@@ -110,7 +110,7 @@ impl Recovery {
         }
     }
 
-    /// The timeout without back-off.
+    /// The timeout of `path` without back-off.
     fn rto_unladen(&self, path: PathId) -> Duration {
         let state = &self.paths[path];
         let policy = state.rto_policy(&self.policy.rto);

@@ -20,7 +20,7 @@ use crate::stats::Cause;
 /// The part of an acknowledgement that does not concern single paths.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AckContext {
-    /// The cumulative point advanced.
+    /// Whether the cumulative point advanced.
     pub(super) advanced: bool,
     /// Age of the timestamp that it echoes.
     pub(super) echo_age: Option<Duration>,

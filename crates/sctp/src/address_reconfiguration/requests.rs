@@ -11,10 +11,10 @@ use crate::event::reconfiguration::AddressChange;
 use crate::wire::chunk::{AddressAnswer, AddressAnswers, AddressRequest, Asconf, AsconfAck};
 use crate::wire::{AsconfSerial, CauseCode};
 
-/// Most queued changes.
+/// Most changes that wait for the answer to an earlier one; more are refused.
 const WAITING_LIMIT: usize = 64;
 
-/// Most deleted addresses remembered.
+/// Most deleted addresses remembered, to which the peer may still send.
 const DELETED_KEPT: usize = 8;
 
 /// A change of this side's addresses.
@@ -41,7 +41,7 @@ struct Outstanding {
     serial: AsconfSerial,
     change: Change,
     due: Instant,
-    /// Consecutive expiries.
+    /// Number of consecutive expiries of T4.
     attempts: u8,
 }
 
@@ -179,7 +179,7 @@ impl Requests {
         }
     }
 
-    /// Deadline of T4.
+    /// Deadline of T4 (RFC 5061, section 5.1); `None` if no ASCONF is outstanding.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.outstanding.as_ref().map(|outstanding| outstanding.due)
     }

@@ -65,7 +65,8 @@ impl Association {
         self.tx.names_key(key) || held.is_some_and(|own| own.names_key(key))
     }
 
-    /// Changes the keys of the association.
+    /// Applies `change` to the keys of RFC 4895 and signs with the new active key; its error
+    /// changes nothing.
     pub(crate) fn change_keys(
         &mut self,
         change: impl FnOnce(&mut AuthenticationOptions) -> Result<(), KeyError>,

@@ -59,12 +59,12 @@ impl Liveness {
         self.schedule = ErrorSchedule::default();
     }
 
-    /// Deadline of the timer.
+    /// Instant of the next step of silence; `None` without the option.
     pub(super) fn next(&self) -> Option<Instant> {
         self.due
     }
 
-    /// The association has ended.
+    /// Stops the timer, since the association has ended.
     pub(super) fn stop(&mut self) {
         self.due.take();
     }

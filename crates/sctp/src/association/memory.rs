@@ -67,7 +67,7 @@ impl Standing {
         self.last_use = Some(now);
     }
 
-    /// User data arrived.
+    /// Records at `now` that user data arrived, so that the association is in use.
     pub(super) fn note_received(&mut self, now: Instant) {
         self.last_use = Some(now);
     }

@@ -32,9 +32,9 @@ pub struct Counters {
     pub duplicates_received: u64,
     /// Chunks dropped as malformed or invalid in the present state.
     pub chunks_dropped: u64,
-    /// SACK chunks that left.
+    /// SACK chunks sent, alone or with data.
     pub sacks_sent: u64,
-    /// SACK chunks that arrived.
+    /// SACK chunks received and processed.
     pub sacks_received: u64,
     /// Retransmissions of INIT and COOKIE ECHO.
     pub setup_retransmissions: u64,
@@ -55,13 +55,13 @@ pub struct LeftBehind {
 pub struct AssociationStats {
     /// The state's name in RFC 9260.
     pub state: &'static str,
-    /// Counters since the beginning.
+    /// Counters since the association was created.
     pub counters: Counters,
     /// Retransmissions by cause and order, timeouts, spurious retransmissions.
     pub recovery: RecoveryStats,
     /// Waiting times of messages before they were sent.
     pub queueing: QueueingDelay,
-    /// Counts of abandoned messages.
+    /// Messages abandoned before and after part of them was sent.
     pub abandoned: AbandonCounts,
     /// Messages that had not arrived when the association failed; zero before, and after a shutdown.
     pub left_behind: LeftBehind,
@@ -71,7 +71,7 @@ pub struct AssociationStats {
     pub queued_bytes: usize,
     /// Bytes sent and not acknowledged cumulatively.
     pub outstanding_bytes: usize,
-    /// Consecutive errors (Association.Max.Retrans).
+    /// Number of consecutive errors, which Association.Max.Retrans limits (RFC 9260, section 8.1).
     pub error_count: u8,
     /// Paths in the order of their creation.
     pub paths: Vec<PathStats>,
@@ -81,27 +81,27 @@ pub struct AssociationStats {
     pub data_path: u8,
 }
 
-/// Snapshot of a path.
+/// State and counters of a path at the time of the query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathStats {
-    /// The peer's address.
+    /// Address of the peer at the path's other end.
     pub remote: SocketAddr,
     /// The local address; `None` while it is unknown.
     pub local: Option<SocketAddr>,
     /// Whether one of its addresses was removed: the path is not used any more, and its row is kept until another
     /// path needs one.
     pub removed: bool,
-    /// Whether the path works.
+    /// Whether the state is [`PathState::Active`]: no evidence of a failure.
     pub active: bool,
     /// State of the path in detail.
     pub state: PathState,
     /// Whether the peer is confirmed to be at its address (RFC 9260, section 5.4).
     pub confirmed: bool,
-    /// Counters since the beginning.
+    /// Counters since the path was added.
     pub counters: PathCounters,
     /// Bytes of redundant copies sent on it whose originals are not acknowledged yet.
     pub redundant_bytes: u64,
-    /// Number of consecutive errors.
+    /// Number of consecutive errors, which Path.Max.Retrans limits (RFC 9260, section 8.2).
     pub error_count: u8,
     /// Largest SCTP packet in bytes.
     pub max_packet: usize,

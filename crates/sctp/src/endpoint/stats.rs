@@ -4,7 +4,7 @@
 /// memory or places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct EndpointStats {
-    /// Datagrams received.
+    /// Datagrams handed to the endpoint, malformed ones included.
     pub datagrams: u64,
     /// Datagrams that are no SCTP packet: too short, wrong checksum, port 0.
     pub malformed: u64,
@@ -12,7 +12,7 @@ pub struct EndpointStats {
     pub out_of_the_blue: u64,
     /// Packets whose verification tag was not that of their association.
     pub wrong_tag: u64,
-    /// INITs answered.
+    /// INITs answered by INIT ACK (RFC 9260, section 5.1).
     pub inits: u64,
     /// ICMP messages proved to be about a packet of an association.
     pub icmp: u64,

@@ -43,21 +43,21 @@ pub enum ReconfigurationEvent {
     OwnAddress {
         /// Whether the address was added, deleted or made primary.
         change: AddressChange,
-        /// Address of this side.
+        /// Address of this side that was added, deleted or made primary.
         address: IpAddr,
     },
     /// The peer changed its addresses (RFC 5061).
     PeerAddress {
         /// Whether the address was added, deleted or made primary.
         change: AddressChange,
-        /// Address of the peer.
+        /// Address at which the peer may be reached from now on, or no longer.
         address: IpAddr,
     },
     /// The peer refused a change of this side's addresses.
     AddressRefused {
-        /// The requested change.
+        /// Whether the address was to be added, deleted or made primary.
         change: AddressChange,
-        /// Address of this side.
+        /// Address of this side that stays as it was.
         address: IpAddr,
         /// Code of the first cause (RFC 5061, section 4.3).
         cause: u16,

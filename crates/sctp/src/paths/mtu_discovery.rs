@@ -22,7 +22,7 @@ pub(crate) struct DataSizes {
     pub(crate) smallest: Option<usize>,
 }
 
-/// Discovery on one path.
+/// The search for the path MTU and its probe in flight, if any.
 #[derive(Clone, Debug)]
 pub(crate) struct PathMtuDiscovery {
     search: PathMtuSearch<Probe>,

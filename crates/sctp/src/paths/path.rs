@@ -20,7 +20,7 @@ pub(crate) struct Path {
     remote: Place,
     /// Largest SCTP packet within the path MTU, in bytes.
     max_packet: u16,
-    /// Consecutive errors.
+    /// Number of consecutive errors of the path.
     pub(super) error_count: u8,
     /// Bytes that a layer below adds to each packet.
     below: u8,
@@ -55,7 +55,7 @@ pub(crate) struct Path {
 pub struct PathCounters {
     /// HEARTBEAT chunks that left on the path.
     pub heartbeats_sent: u32,
-    /// HEARTBEATs that were answered.
+    /// HEARTBEAT chunks for which a HEARTBEAT ACK arrived.
     pub heartbeats_acked: u32,
     /// Packets with DATA sent, including those with retransmissions only.
     pub data_packets_sent: u32,
@@ -70,7 +70,7 @@ pub struct PathCounters {
 pub(super) struct Heartbeat {
     /// Instant at which the next one is due, if the path stays idle.
     pub(super) due: Option<Instant>,
-    /// The latest unanswered one.
+    /// The latest heartbeat, until its answer arrives or its timeout expires.
     pub(super) under_way: Option<Box<UnderWay>>,
     /// Consecutive unanswered heartbeats: each doubles the next timeout.
     pub(super) unanswered: u8,
@@ -195,7 +195,7 @@ impl Path {
         self.state
     }
 
-    /// Number of consecutive errors.
+    /// Number of consecutive errors, which Path.Max.Retrans limits.
     pub(crate) fn error_count(&self) -> u8 {
         self.error_count
     }
@@ -210,7 +210,7 @@ impl Path {
         self.discovery.as_ref().map(|discovery| discovery.state())
     }
 
-    /// Path.Max.Retrans of this path.
+    /// Path.Max.Retrans in force: the path's own setting, or else the association's.
     pub(super) fn max_retrans(&self, options: &AssociationOptions) -> u8 {
         let own = self.options.as_ref().and_then(|own| own.path_max_retrans);
         own.unwrap_or(options.path_max_retrans)
@@ -297,7 +297,7 @@ impl Heartbeat {
         self.due = Some(now + interval + rto / 2 + jitter);
     }
 
-    /// Earliest deadline of heartbeats.
+    /// Instant of the next heartbeat, or of the timeout of the one under way.
     pub(crate) fn next(&self) -> Option<Instant> {
         match &self.under_way {
             None => self.due,

@@ -13,9 +13,9 @@ pub enum ReconfigureError {
     NotNegotiated,
     /// The stream does not exist.
     NoSuchStream {
-        /// The requested stream.
+        /// The stream given by the caller.
         stream: StreamId,
-        /// Number of streams.
+        /// Number of streams in that direction: 0 to this less one exist.
         streams: u16,
     },
     /// The number of added streams is 0, or the total exceeds 65535.

@@ -13,7 +13,7 @@ use crate::tx::send_options::{AbandonReason, Abandoned, SendOptions};
 use crate::tx::sender::Sender;
 use crate::wire::{KeyId, Ppid, StreamId};
 
-/// A held message.
+/// A message accepted for a stream whose reset is outstanding: sent once the reset is answered.
 #[derive(Debug)]
 pub(crate) struct Message {
     pub(crate) queued_at: Instant,

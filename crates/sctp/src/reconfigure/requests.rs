@@ -92,7 +92,7 @@ struct Outstanding {
     /// Unanswered requests: one or two.
     requests: SmallVec<[Numbered; 2]>,
     due: Instant,
-    /// Consecutive expiries.
+    /// Number of consecutive expiries of the Re-configuration Timer.
     attempts: u8,
     /// Whether the peer is still executing the request: then the next expiry is no error (section 5.2.7).
     in_progress: bool,
@@ -301,7 +301,7 @@ impl Requests {
         self.outstanding.as_ref().map(|outstanding| outstanding.due)
     }
 
-    /// Whether the timer expired.
+    /// Whether the Re-configuration Timer has expired at `now`.
     pub(super) fn expire(&mut self, now: Instant) -> bool {
         self.deadline().is_some_and(|due| due <= now)
     }

@@ -2,7 +2,8 @@
 
 use crate::wire::StreamId;
 
-/// All streams, or some.
+/// The stream numbers of a request: an empty list on the wire means every stream (RFC 6525, section
+/// 4.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Streams {
     All,

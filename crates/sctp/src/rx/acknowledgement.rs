@@ -80,7 +80,7 @@ impl Acknowledgement {
         self.0.due().is_some()
     }
 
-    /// A SACK has been sent.
+    /// A packet with the current SACK left: nothing is pending.
     pub(crate) fn on_sack_sent(&mut self) {
         self.0.on_sent();
     }

@@ -21,7 +21,7 @@ const SPARE: usize = 2048;
 /// A DATA or I-DATA chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Data {
-    /// TSN of the chunk.
+    /// Transmission sequence number of the chunk.
     pub(crate) tsn: Tsn,
     /// The stream of its message.
     pub(crate) stream: StreamId,
@@ -43,7 +43,7 @@ pub(crate) struct Data {
     pub(crate) sparse: bool,
     /// Whether the packet is too large compared with the payload to be kept at all.
     pub(crate) wasteful: bool,
-    /// User data.
+    /// User data of the chunk, a slice of its datagram; at least one byte.
     pub(crate) payload: Bytes,
 }
 

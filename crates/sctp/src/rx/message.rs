@@ -95,7 +95,7 @@ pub enum Part {
 /// A received message, or a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Stream of the message.
+    /// Stream on which the peer sent it: 0 to the number of inbound streams less one.
     pub stream: StreamId,
     /// Payload protocol identifier set by its sender (in the first fragment, if they differ).
     pub ppid: Ppid,

@@ -19,7 +19,7 @@ use crate::wire::ids::StreamId;
 /// Chunks beyond a missing TSN, which may be dropped since they were at most reported by gap ack blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Revocable {
-    /// Number of chunks.
+    /// Number of chunks above the cumulative TSN ack point.
     pub(crate) chunks: usize,
     /// Payload of these chunks in bytes.
     pub(crate) bytes: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Revocable {
     pub(crate) cost: usize,
 }
 
-/// Kind of reassembly.
+/// Reassembly of DATA or of I-DATA chunks, which differ in their numbers.
 #[derive(Debug)]
 enum Assembly {
     Consecutive(Consecutive),

@@ -28,14 +28,14 @@ use crate::wire::ids::Tsn;
 /// section 4.2.3.3). Also the smallest buffer, as section 3.3.2 requires.
 const FULL_PACKET: u32 = 1500;
 
-/// Settings of a receiver.
+/// Settings of the receiving side, from the association's options and the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReceiverConfig {
     /// The receive buffer in bytes (at least 1500): the advertised window while it is empty.
     pub(crate) buffer: u32,
     /// Longest message accepted, in bytes; at most the buffer unless delivered in parts.
     pub(crate) max_message: u32,
-    /// When to acknowledge.
+    /// Delay of SACKs, and packets after which none is delayed.
     pub(crate) sack: AckTiming,
     /// Whether user data is in I-DATA (RFC 8260).
     pub(crate) interleaving: bool,
@@ -91,7 +91,7 @@ impl From<Fault> for DataVerdict {
 /// Contents of a SACK (section 3.3.4).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SackContents<'a> {
-    /// Cumulative TSN ack.
+    /// The last TSN received before the first gap.
     pub(crate) cumulative: Tsn,
     /// Advertised receiver window credit, in bytes.
     pub(crate) a_rwnd: u32,

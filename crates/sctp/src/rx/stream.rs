@@ -3,7 +3,7 @@
 use crate::stream_numbers::StreamNumbers;
 use crate::wire::ids::{Mid, StreamId};
 
-/// Width of message numbers.
+/// Number of bits of a message's number in its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Numbering {
     /// 16 bits: an SSN, as in DATA.
@@ -52,12 +52,12 @@ impl InboundStreams {
         self.next.memory()
     }
 
-    /// Number of streams.
+    /// Number of inbound streams.
     pub(crate) fn count(&self) -> u16 {
         self.count
     }
 
-    /// Whether `stream` exists.
+    /// Whether `stream` is below the number of inbound streams.
     pub(crate) fn contains(&self, stream: StreamId) -> bool {
         stream.0 < self.count
     }

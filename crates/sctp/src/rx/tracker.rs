@@ -24,7 +24,7 @@ pub(crate) enum Observation {
         /// Whether it advances the cumulative TSN ack point.
         in_order: bool,
     },
-    /// Received before.
+    /// The TSN had arrived before.
     Duplicate,
     /// Too far ahead for a SACK, or one gap too many: it counts as lost.
     OutOfWindow,

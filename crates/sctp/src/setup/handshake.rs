@@ -14,7 +14,7 @@ const STALE_COOKIE_LIMIT: u8 = 3;
 pub(crate) struct Handshake {
     /// Deadline of T1-init or T1-cookie, depending on the state.
     t1: Option<Instant>,
-    /// Consecutive expiries.
+    /// Number of consecutive expiries of T1.
     attempts: u8,
     /// First transmission of the present INIT or COOKIE ECHO.
     first_at: Instant,
@@ -59,7 +59,7 @@ impl Handshake {
         self.stale_cookies < STALE_COOKIE_LIMIT
     }
 
-    /// Deadline of T1.
+    /// Deadline of T1-init or T1-cookie; `None` before the first INIT.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         self.t1
     }

@@ -33,7 +33,7 @@ pub(crate) struct RttTrend {
 }
 
 impl RttTrend {
-    /// Takes an RTT sample.
+    /// Updates both averages by a round-trip time, and judges whether they rise.
     pub(crate) fn on_sample(&mut self, policy: &RisingRtt, sample: Duration) {
         let sample = sample.as_nanos().min(u64::MAX / 1_000);
         if self.long == 0 {

@@ -16,7 +16,7 @@ pub(super) struct DataKeys(Option<Box<Keys>>);
 
 #[derive(Debug)]
 struct Keys {
-    /// The active key.
+    /// The key of messages that select none (RFC 6458, section 8.1.18).
     active: KeyId,
     /// Keys selected by messages, by the units of their outstanding chunks.
     named: Named,

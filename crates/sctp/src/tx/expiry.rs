@@ -55,7 +55,7 @@ impl Expiry {
         }
     }
 
-    /// The next deadline.
+    /// Earliest deadline of a queued message; `None` if no message expires.
     #[inline(never)]
     pub(super) fn next(&self) -> Option<Instant> {
         self.deadlines.first().map(|(at, ..)| *at)

@@ -38,7 +38,7 @@ pub(super) struct Forward {
     path: PathId,
     /// Whether a FORWARD TSN is due.
     due: bool,
-    /// Deadline of its repetition.
+    /// Deadline at which the FORWARD TSN is sent once more.
     timer: Option<Instant>,
     /// Consecutive expiries of the timer.
     expiries: u8,
@@ -57,7 +57,7 @@ impl Forward {
         self.due |= self.advanced > before;
     }
 
-    /// One past the Advanced.Peer.Ack.Point.
+    /// One past the Advanced.Peer.Ack.Point (RFC 3758, section 3.5, C1).
     pub(super) fn advanced(&self) -> u64 {
         self.advanced
     }
@@ -79,7 +79,7 @@ impl Forward {
         }
     }
 
-    /// T3-rtx expired (rule A5).
+    /// Repeats the FORWARD TSN, since T3-rtx expired (RFC 3758, section 3.5, A5).
     pub(super) fn on_lost(&mut self, recovery: &Recovery) {
         self.due |= self.is_outstanding(recovery);
     }
@@ -95,7 +95,7 @@ impl Forward {
         self.advanced > recovery.ledger().cumulative()
     }
 
-    /// Deadline of the repetition.
+    /// Deadline at which the FORWARD TSN is sent once more; `None` if none is outstanding.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.timer
     }

@@ -16,7 +16,7 @@ use super::send_options::{AbandonReason, Abandoned, Reliability};
 use super::sender::Sender;
 use crate::wire::{DoesNotFit, PacketBuilder};
 
-/// Notifications of the application.
+/// Notifications of the application about abandoned messages.
 impl Sender {
     /// Records an abandoned message.
     pub(crate) fn note_abandoned(&mut self, abandoned: Abandoned) {
@@ -34,7 +34,7 @@ impl Sender {
         self.abandonments.as_mut()?.poll()
     }
 
-    /// Counts of abandoned messages.
+    /// Messages abandoned before and after part of them was sent.
     pub(crate) fn abandon_counts(&self) -> AbandonCounts {
         self.abandonments.as_ref().map(|news| news.counts()).unwrap_or_default()
     }
@@ -210,7 +210,7 @@ impl Sender {
     }
 }
 
-/// Reports to the peer.
+/// FORWARD TSN: reports to the peer about abandoned messages.
 impl Sender {
     fn advance_forward(&mut self) {
         if let Some(partial) = &mut self.partial {

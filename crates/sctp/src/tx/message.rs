@@ -95,12 +95,12 @@ pub(super) struct Progress {
     mid: Option<Mid>,
     /// Number of the next fragment.
     fsn: u32,
-    /// Parts after the first.
+    /// Parts of the message after the first, in order.
     parts: VecDeque<Bytes>,
     parts_len: usize,
     /// Whether the message came in parts.
     in_parts: bool,
-    /// Whether more parts follow.
+    /// Whether the application has not sent the last part yet.
     pub(super) open: bool,
     /// The key that the message selects.
     pub(super) key: Option<KeyId>,
@@ -132,7 +132,7 @@ pub(super) struct Queued {
 }
 
 impl Queued {
-    /// Unsent bytes.
+    /// Bytes of the message that were not sent yet.
     pub(super) fn len(&self) -> usize {
         self.rest.len() + self.progress.as_ref().map_or(0, |progress| progress.parts_len)
     }

@@ -15,7 +15,7 @@ const IDLE_CAPACITY: usize = 1;
 /// Overhead of a chunk's payload: chunks that are slices of one message share an allocation.
 const PAYLOAD_COST: usize = ALLOCATION;
 
-/// Reliability of a chunk.
+/// Whether the message of a chunk may be abandoned, or was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     /// The chunk is retransmitted until it arrives.
@@ -136,7 +136,7 @@ pub(super) struct Outstanding {
 }
 
 impl Outstanding {
-    /// Bytes of user data.
+    /// Bytes of user data sent and not acknowledged cumulatively.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }

@@ -27,10 +27,10 @@ pub(super) struct PartialReliability {
     pub(super) forward: Forward,
 }
 
-/// A partly sent message.
+/// A message of which part was sent and that may be abandoned.
 #[derive(Debug)]
 pub(super) struct PartialMessage {
-    /// Units of the message.
+    /// Units that carried the message, in ranges.
     runs: SmallVec<[Range<u64>; 1]>,
     queued_at: Instant,
     reliability: Reliability,
@@ -91,10 +91,10 @@ pub struct AbandonCounts {
     pub sent: u64,
 }
 
-/// Notification of abandoned messages.
+/// Notification that messages were abandoned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AbandonNews {
-    /// One message.
+    /// Details of a single message, for one notification.
     Message(Abandoned),
     /// A number of messages without details.
     Further(u64),
@@ -199,7 +199,7 @@ impl Abandonments {
         (further > 0).then_some(AbandonNews::Further(further))
     }
 
-    /// Counts of abandoned messages.
+    /// Messages abandoned before and after part of them was sent.
     pub(super) fn counts(&self) -> AbandonCounts {
         self.counts
     }

@@ -69,7 +69,7 @@ pub(super) struct Clock {
 /// Facts about a fragment that was just sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Served {
-    /// Bytes of the fragment.
+    /// Bytes of user data that the stream sent.
     pub(super) bytes: usize,
     /// Whether other streams may be next: the message ended, or messages interleave.
     pub(super) yields: bool,

@@ -97,9 +97,9 @@ pub enum AbandonReason {
 /// An abandoned message (SCTP_SEND_FAILED_EVENT of RFC 6458, section 6.1.11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Abandoned {
-    /// Stream of the message.
+    /// Outbound stream of the message.
     pub stream: StreamId,
-    /// The message's [`SendOptions::context`].
+    /// The [`SendOptions::context`] with which the message was sent.
     pub context: u32,
     /// Reason why it was abandoned.
     pub reason: AbandonReason,
@@ -112,9 +112,9 @@ pub struct Abandoned {
 pub enum SendError {
     /// The association has no such outbound stream.
     NoSuchStream {
-        /// The requested stream.
+        /// The stream given by the caller.
         stream: StreamId,
-        /// Number of outbound streams.
+        /// Number of outbound streams: 0 to this less one exist.
         streams: u16,
     },
     /// The message is empty, which SCTP cannot carry, and neither can it carry an empty last part.
@@ -123,7 +123,7 @@ pub enum SendError {
     TooLarge {
         /// Length of the message in bytes.
         length: usize,
-        /// The longest allowed.
+        /// Longest message that the association sends, in bytes.
         maximum: usize,
     },
     /// The buffer is full, or this part would begin a message on a stream that is being reset: try again after

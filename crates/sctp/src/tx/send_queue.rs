@@ -37,7 +37,7 @@ pub(crate) struct SendQueue {
     next_mid: StreamNumbers,
     next_id: u64,
     buffered: usize,
-    /// Number of queued messages.
+    /// Number of queued messages, partly sent ones included.
     messages: u32,
     backlog: Backlog,
     rare: Option<Box<Rare>>,
@@ -312,7 +312,7 @@ impl SendQueue {
 
     // ---- queries and settings ------------------------------------------------------------------
 
-    /// Number of outbound streams.
+    /// Number of outbound streams, 1 to 65,535.
     pub(crate) fn streams(&self) -> u16 {
         self.streams
     }
@@ -344,7 +344,7 @@ impl SendQueue {
         self.next_mid.memory() + rare + waiting + self.buffered
     }
 
-    /// Number of queued messages.
+    /// Number of queued messages, partly sent ones included.
     #[inline]
     pub(crate) fn messages(&self) -> usize {
         self.messages as usize

@@ -30,17 +30,17 @@ pub struct QueueingDelay {
     pub messages: u64,
     /// Sum of the waiting times.
     pub total: Duration,
-    /// Longest waiting time.
+    /// Longest waiting time of one message.
     pub max: Duration,
 }
 
 /// The sending side of an association.
 #[derive(Debug)]
 pub(crate) struct Sender {
-    /// Messages that wait.
+    /// Messages that were not sent completely.
     pub(super) queue: SendQueue,
     pub(super) recovery: Recovery,
-    /// Chunks not acknowledged cumulatively.
+    /// Chunks that were sent and not acknowledged cumulatively.
     pub(super) outstanding: Outstanding,
     /// Messages that may be abandoned after part of them was sent, once there were any.
     pub(super) partial: Option<Box<PartialReliability>>,
@@ -99,7 +99,7 @@ impl Sender {
         &mut self.queue
     }
 
-    /// The recovery, read only.
+    /// Loss recovery of the association, read only.
     #[inline]
     pub(crate) fn recovery(&self) -> &Recovery {
         &self.recovery

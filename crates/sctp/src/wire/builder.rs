@@ -14,7 +14,7 @@ use super::tlv;
 
 /// A chunk that can be emitted.
 pub trait EmitChunk {
-    /// Chunk type and flags.
+    /// Type and flags of the chunk, the first two bytes of its header.
     fn head(&self) -> (ChunkType, u8);
 
     /// Least bytes of its value; even with more room it may not fit.

@@ -47,7 +47,7 @@ impl<'a> MissingParameters<'a> {
     }
 }
 
-/// An error cause.
+/// An error cause of ERROR or ABORT (RFC 9260, section 3.3.10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause<'a> {
     /// DATA arrived on this stream, which does not exist.
@@ -81,9 +81,9 @@ pub enum Cause<'a> {
     UnsupportedHmacIdentifier(HmacId),
     /// A cause of unknown code.
     Unrecognized {
-        /// Code of the cause.
+        /// The unknown code, as received.
         code: CauseCode,
-        /// Bytes after the header.
+        /// Bytes of the cause after its code and length.
         value: &'a [u8],
     },
 }
@@ -122,7 +122,7 @@ impl<'a> Cause<'a> {
         })
     }
 
-    /// Code of the cause.
+    /// The number that identifies the cause on the wire (RFC 9260, section 3.3.10).
     pub fn code(&self) -> CauseCode {
         match self {
             Cause::InvalidStreamIdentifier(_) => CauseCode::INVALID_STREAM_IDENTIFIER,

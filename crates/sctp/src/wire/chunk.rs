@@ -88,31 +88,31 @@ macro_rules! chunks {
 }
 
 chunks! { 'a raw datagram:
-    /// User data.
+    /// User data (RFC 9260, section 3.3.1).
     DATA Data(Data) = Data::parse(raw, datagram)?;
-    /// Begins an association.
+    /// Begins an association (RFC 9260, section 3.3.2).
     INIT Init(Init<Parameters<'a>>) = Init::parse(raw)?;
-    /// Answers INIT.
+    /// Answers INIT, with the state cookie (RFC 9260, section 3.3.3).
     INIT_ACK InitAck(InitAck<Parameters<'a>>) = InitAck(Init::parse(raw)?);
-    /// Selective acknowledgement.
+    /// Selective acknowledgement of user data (RFC 9260, section 3.3.4).
     SACK Sack(Sack<'a>) = Sack::parse(raw)?;
-    /// Probes a path.
+    /// Probes a path (RFC 9260, section 3.3.5).
     HEARTBEAT Heartbeat(Heartbeat<'a>) = Heartbeat::parse(raw)?;
-    /// Answers HEARTBEAT.
+    /// Answers HEARTBEAT, with its info (RFC 9260, section 3.3.6).
     HEARTBEAT_ACK HeartbeatAck(HeartbeatAck<'a>) = HeartbeatAck::parse(raw)?;
     /// Ends an association at once.
     ABORT Abort(Abort<Causes<'a>>) = Abort::parse(raw);
-    /// Begins a graceful shutdown.
+    /// Begins a graceful shutdown (RFC 9260, section 3.3.8).
     SHUTDOWN Shutdown(Shutdown) = Shutdown::parse(raw)?;
-    /// Answers SHUTDOWN.
+    /// Answers SHUTDOWN (RFC 9260, section 3.3.9).
     SHUTDOWN_ACK ShutdownAck(ShutdownAck) = ShutdownAck;
     /// Reports an error that does not end the association.
     ERROR Error(OperationError<Causes<'a>>) = OperationError::parse(raw);
-    /// Returns the state cookie.
+    /// Returns the state cookie of INIT ACK (RFC 9260, section 3.3.11).
     COOKIE_ECHO CookieEcho(CookieEcho<'a>) = CookieEcho { cookie: raw.value() };
-    /// Answers COOKIE ECHO.
+    /// Answers COOKIE ECHO (RFC 9260, section 3.3.12).
     COOKIE_ACK CookieAck(CookieAck) = CookieAck;
-    /// Answers SHUTDOWN ACK.
+    /// Answers SHUTDOWN ACK (RFC 9260, section 3.3.13).
     SHUTDOWN_COMPLETE ShutdownComplete(ShutdownComplete) =
         ShutdownComplete { t_bit: raw.flags & T_BIT != 0 };
     /// User data that interleaves (RFC 8260).
@@ -121,13 +121,13 @@ chunks! { 'a raw datagram:
     FORWARD_TSN ForwardTsn(ForwardTsn<Skips<'a>>) = ForwardTsn::parse(raw)?;
     /// Reports abandoned messages with interleaving (RFC 8260).
     I_FORWARD_TSN IForwardTsn(IForwardTsn<ISkips<'a>>) = IForwardTsn::parse(raw)?;
-    /// Padding (RFC 4820).
+    /// Fills a packet up, and has no meaning (RFC 4820).
     PAD Pad(Pad) = Pad(raw.value().len());
     /// Authenticates the chunks after it (RFC 4895).
     AUTH Auth(Auth<'a>) = Auth::parse(raw)?;
     /// Changes the sender's addresses (RFC 5061).
     ASCONF Asconf(Asconf<AddressRequests<'a>>) = Asconf::parse(raw)?;
-    /// Answers ASCONF (RFC 5061).
+    /// Answers ASCONF, request by request (RFC 5061, section 4.1.2).
     ASCONF_ACK AsconfAck(AsconfAck<AddressAnswers<'a>>) = AsconfAck::parse(raw)?;
     /// Resets and adds streams (RFC 6525).
     RE_CONFIG ReConfig(ReConfig<ReconfigParameters<'a>>) = ReConfig::parse(raw);

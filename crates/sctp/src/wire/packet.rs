@@ -99,7 +99,7 @@ impl Packet {
         Ok(Packet { header, datagram, tail: None })
     }
 
-    /// The common header.
+    /// Ports and verification tag of the packet.
     pub fn header(&self) -> CommonHeader {
         self.header
     }
@@ -153,7 +153,7 @@ fn lacks_user_data(head: &[u8], tail: usize) -> bool {
     false
 }
 
-/// See [`Packet::raw_chunks`].
+/// Unparsed chunks of a packet, as [`Packet::raw_chunks`] yields them.
 #[derive(Clone, Debug)]
 pub struct RawChunkIter<'a> {
     tlvs: TlvIter<'a>,
@@ -189,7 +189,7 @@ impl<'a> Iterator for RawChunkIter<'a> {
 
 impl core::iter::FusedIterator for RawChunkIter<'_> {}
 
-/// See [`Packet::chunks`].
+/// Parsed chunks of a packet, as [`Packet::chunks`] yields them.
 #[derive(Clone, Debug)]
 pub struct ChunkIter<'a> {
     raw: RawChunkIter<'a>,

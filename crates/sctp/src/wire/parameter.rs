@@ -208,7 +208,7 @@ impl<'a> IntoIterator for &Parameters<'a> {
     }
 }
 
-/// See [`Parameters::iter`].
+/// Parameters of a chunk, as [`Parameters::iter`] yields them.
 #[derive(Clone, Debug)]
 pub struct ParameterIter<'a>(TlvIter<'a>);
 

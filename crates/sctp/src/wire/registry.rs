@@ -32,41 +32,41 @@ macro_rules! numbers {
 pub struct ChunkType(pub u8);
 
 numbers! { ChunkType:
-    /// User data.
+    /// User data (RFC 9260, section 3.3.1).
     DATA = 0, "DATA";
-    /// Begins an association.
+    /// Begins an association (RFC 9260, section 3.3.2).
     INIT = 1, "INIT";
-    /// Answers INIT.
+    /// Answers INIT, with the state cookie (RFC 9260, section 3.3.3).
     INIT_ACK = 2, "INIT ACK";
-    /// Selective acknowledgement.
+    /// Selective acknowledgement of user data (RFC 9260, section 3.3.4).
     SACK = 3, "SACK";
-    /// Probes a path.
+    /// Probes a path (RFC 9260, section 3.3.5).
     HEARTBEAT = 4, "HEARTBEAT";
-    /// Answers HEARTBEAT.
+    /// Answers HEARTBEAT, with its info (RFC 9260, section 3.3.6).
     HEARTBEAT_ACK = 5, "HEARTBEAT ACK";
     /// Ends an association at once.
     ABORT = 6, "ABORT";
-    /// Begins a graceful shutdown.
+    /// Begins a graceful shutdown (RFC 9260, section 3.3.8).
     SHUTDOWN = 7, "SHUTDOWN";
-    /// Answers SHUTDOWN.
+    /// Answers SHUTDOWN (RFC 9260, section 3.3.9).
     SHUTDOWN_ACK = 8, "SHUTDOWN ACK";
     /// Reports an error that does not end the association.
     ERROR = 9, "ERROR";
-    /// Returns the state cookie.
+    /// Returns the state cookie of INIT ACK (RFC 9260, section 3.3.11).
     COOKIE_ECHO = 10, "COOKIE ECHO";
-    /// Answers COOKIE ECHO.
+    /// Answers COOKIE ECHO (RFC 9260, section 3.3.12).
     COOKIE_ACK = 11, "COOKIE ACK";
     /// Reserved for an explicit congestion notification echo.
     ECNE = 12, "ECNE";
     /// Reserved for a notice that the congestion window was reduced.
     CWR = 13, "CWR";
-    /// Answers SHUTDOWN ACK.
+    /// Answers SHUTDOWN ACK (RFC 9260, section 3.3.13).
     SHUTDOWN_COMPLETE = 14, "SHUTDOWN COMPLETE";
     /// Authenticates the chunks after it (RFC 4895).
     AUTH = 15, "AUTH";
     /// User data whose fragments may alternate with those of other messages (RFC 8260).
     I_DATA = 64, "I-DATA";
-    /// Answers ASCONF (RFC 5061).
+    /// Answers ASCONF, request by request (RFC 5061, section 4.1.2).
     ASCONF_ACK = 128, "ASCONF-ACK";
     /// Resets and adds streams (RFC 6525).
     RE_CONFIG = 130, "RE-CONFIG";
@@ -113,7 +113,7 @@ impl fmt::Display for ChunkType {
 pub struct ParameterType(pub u16);
 
 numbers! { ParameterType:
-    /// Contents of a HEARTBEAT.
+    /// Info of a HEARTBEAT, which its sender alone understands (RFC 9260, section 3.3.5).
     HEARTBEAT_INFO = 1, "Heartbeat Info";
     /// An IPv4 address of the sender.
     IPV4_ADDRESS = 5, "IPv4 Address";
@@ -204,13 +204,13 @@ numbers! { CauseCode:
     INVALID_MANDATORY_PARAMETER = 7, "Invalid Mandatory Parameter";
     /// Parameters of unknown type in an INIT ACK.
     UNRECOGNIZED_PARAMETERS = 8, "Unrecognized Parameters";
-    /// DATA without user data.
+    /// DATA with no byte of user data (RFC 9260, section 3.3.10.9).
     NO_USER_DATA = 9, "No User Data";
     /// COOKIE ECHO during a shutdown.
     COOKIE_RECEIVED_WHILE_SHUTTING_DOWN = 10, "Cookie Received While Shutting Down";
     /// A restart that would add addresses.
     RESTART_WITH_NEW_ADDRESSES = 11, "Restart of an Association with New Addresses";
-    /// The application aborted.
+    /// The application aborted the association (RFC 9260, section 3.3.10.12).
     USER_INITIATED_ABORT = 12, "User-Initiated Abort";
     /// The peer violated the protocol in a way without a cause of its own.
     PROTOCOL_VIOLATION = 13, "Protocol Violation";

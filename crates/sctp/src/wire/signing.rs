@@ -20,7 +20,7 @@ pub struct HmacId(pub u16);
 impl HmacId {
     /// SHA-1 (FIPS 180-2), which is mandatory.
     pub const SHA_1: HmacId = HmacId(1);
-    /// SHA-256 (FIPS 180-2).
+    /// SHA-256 (FIPS 180-2), which is optional.
     pub const SHA_256: HmacId = HmacId(3);
 }
 
@@ -29,12 +29,12 @@ impl HmacId {
 pub struct ChunkTypes([u64; 4]);
 
 impl ChunkTypes {
-    /// Adds a type.
+    /// Adds a type; has no effect if the set contains it.
     pub fn insert(&mut self, ChunkType(number): ChunkType) {
         self.0[usize::from(number >> 6)] |= 1 << (number & 63);
     }
 
-    /// Removes a type.
+    /// Deletes a type; has no effect if the set lacks it.
     pub fn remove(&mut self, ChunkType(number): ChunkType) {
         self.0[usize::from(number >> 6)] &= !(1 << (number & 63));
     }
@@ -49,7 +49,7 @@ impl ChunkTypes {
         self.0 == [0; 4]
     }
 
-    /// The types, ascending.
+    /// Types of the set, with ascending numbers.
     pub fn iter(&self) -> impl Iterator<Item = ChunkType> + '_ {
         (0..=u8::MAX).map(ChunkType).filter(|chunk_type| self.contains(*chunk_type))
     }

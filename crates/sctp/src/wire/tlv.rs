@@ -21,9 +21,9 @@ pub(crate) const HEADER: usize = 4;
 /// One element on the wire, without its padding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tlv<'a> {
-    /// The first 16 bits.
+    /// The first 16 bits: type and flags of a chunk, or the type of a parameter.
     pub(crate) head: u16,
-    /// Header and value.
+    /// Header and value, without padding.
     pub(crate) bytes: &'a [u8],
 }
 

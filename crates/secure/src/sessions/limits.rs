@@ -84,7 +84,7 @@ pub enum Notice {
 /// Counters of the sessions of a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SessionStats {
-    /// Sessions that opened.
+    /// Sessions whose handshake completed.
     pub opened: u64,
     /// Sessions that failed: rejected keys, unfinished handshakes of this side, protocol errors.
     pub failed: u64,

@@ -67,7 +67,7 @@ pub enum Switchover {
     RisingRtt,
 }
 
-/// Parameters of a transfer.
+/// Settings of a simulated transfer; a plan may leave out any of them.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {

@@ -166,7 +166,7 @@ impl Walk {
         quiet + Duration::from_secs_f64(-libm::log(1.0 - length) * stall.as_secs_f64())
     }
 
-    /// The average of all walks.
+    /// Mean round-trip time and mean loss in each second over all walks drawn with `seed`.
     pub fn average(&self, seed: u64) -> Profile {
         let seconds = self.seconds() + 1;
         let mut sums = (vec![0u64; seconds], vec![0.0; seconds]);

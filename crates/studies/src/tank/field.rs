@@ -39,7 +39,7 @@ impl Default for Field {
     }
 }
 
-/// A place on the field.
+/// A point; lengths are BZFlag's world units.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Place {
     /// Distance from the left edge.

@@ -22,7 +22,7 @@ const LEAST_WINDOW: u64 = 1 << 16;
 enum AckVerdict {
     /// The rest of the segment is processed.
     GoOn,
-    /// The segment is dropped.
+    /// The segment is dropped, its data and FIN unread.
     Drop,
 }
 

@@ -168,7 +168,7 @@ impl Connection {
         }
     }
 
-    /// TIME-WAIT is over.
+    /// Ends TIME-WAIT: the connection is closed, and its addresses may be used again.
     pub(crate) fn end_time_wait(&mut self) {
         if self.state == State::TimeWait {
             self.state = State::Closed;

@@ -20,7 +20,7 @@ const RETRANSMISSIONS: u8 = 1 << 6;
 const CLOSED: u8 = 1 << 7;
 
 impl Pending {
-    /// Adds an event.
+    /// Marks an event as pending; of several failures or listeners the last one counts.
     pub(super) fn add(&mut self, event: Event) {
         match event {
             Event::Established => self.kinds |= ESTABLISHED,

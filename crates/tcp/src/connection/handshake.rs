@@ -29,13 +29,13 @@ pub(crate) struct PeerSyn {
     pub(crate) mss: u16,
     pub(crate) window_scale: Option<u8>,
     pub(crate) sack: bool,
-    /// The SYN's timestamp (TSval).
+    /// TSval of the SYN, if it had the timestamps option (RFC 7323).
     pub(crate) timestamp: Option<u32>,
     /// The SYN's window in bytes, which is never scaled.
     pub(crate) window: u16,
     /// Whether the SYN asked for ECN, or granted it.
     pub(crate) ecn: bool,
-    /// The user timeout option.
+    /// The peer's user timeout, if the SYN had the option (RFC 5482).
     pub(crate) user_timeout: Option<Duration>,
 }
 
@@ -161,7 +161,7 @@ pub(crate) struct Handshake {
     /// Deadline of the SYN timer, once a SYN was sent.
     pub(crate) due: Option<Instant>,
     timeout: Duration,
-    /// Deadline of opening.
+    /// Deadline by which the connection must be established; `None` if there is none.
     pub(crate) ends_at: Option<Instant>,
     /// Number of this side's SYNs sent.
     pub(crate) sent: u8,
@@ -178,7 +178,7 @@ pub(crate) struct Handshake {
     pub(crate) finish: bool,
     /// Text of the peer's SYN, and whether FIN follows it, to be delivered once the connection is established.
     pub(crate) early: Option<(Bytes, bool)>,
-    /// Reason reported by ICMP.
+    /// Failure that ICMP reported, for the case that no answer comes.
     pub(crate) hint: Option<Failure>,
     /// Number of expiries of the SYN timer.
     pub(crate) expiries: u8,

@@ -9,7 +9,7 @@ use crate::rx::ReceiverStats;
 /// Counters of a connection since it began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Counters {
-    /// Segments sent, all kinds.
+    /// Segments sent, with data or without, retransmissions included.
     pub segments_sent: u64,
     /// Segments with data sent, retransmissions included.
     pub data_segments_sent: u64,
@@ -29,9 +29,9 @@ pub struct Counters {
     pub unacceptable: u64,
     /// Challenge ACKs sent (RFC 5961).
     pub challenge_acks: u64,
-    /// SYNs sent again.
+    /// Retransmissions of this side's SYN.
     pub syn_retransmissions: u64,
-    /// Keep-alive probes sent.
+    /// Keep-alive probes sent (RFC 9293, section 3.8.4).
     pub keep_alive_probes: u64,
     /// Segments that arrived with the CE codepoint (RFC 3168).
     pub congestion_experienced: u64,
@@ -60,7 +60,7 @@ pub(super) struct NarrowCounters {
 pub struct ConnectionInfo {
     /// State by the names of RFC 9293, section 3.3.2.
     pub state: State,
-    /// Counters since the beginning.
+    /// Counters since the connection was created.
     pub counters: Counters,
     /// Retransmissions by cause and order, timeouts, spurious retransmissions.
     pub recovery: RecoveryStats,
@@ -82,7 +82,7 @@ pub struct ConnectionInfo {
     pub path_mtu: u16,
     /// The peer's window: bytes from SND.UNA on.
     pub send_window: u64,
-    /// The last advertised window.
+    /// The last advertised window, in bytes from RCV.NXT on.
     pub receive_window: u64,
     /// Bytes queued that were never sent (SIOCOUTQNSD).
     pub unsent_bytes: u64,
@@ -107,7 +107,7 @@ pub struct ConnectionInfo {
 }
 
 impl Connection {
-    /// Counters since the beginning.
+    /// Counters since the connection was created.
     pub fn counters(&self) -> Counters {
         let (tx, own) = (self.tx.counters(), &self.tally);
         Counters {

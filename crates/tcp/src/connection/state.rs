@@ -7,13 +7,13 @@ pub enum State {
     SynSent,
     /// Both sent a SYN; this side's is not acknowledged.
     SynReceived,
-    /// Data flows both ways.
+    /// Both SYNs are acknowledged; neither side sent FIN.
     Established,
     /// This side sent FIN, which the peer has not acknowledged.
     FinWait1,
     /// This side sent FIN, which the peer acknowledged.
     FinWait2,
-    /// The peer sent FIN.
+    /// The peer sent FIN, and this side may still send data.
     CloseWait,
     /// Both sides sent FIN at once.
     Closing,
@@ -21,7 +21,7 @@ pub enum State {
     LastAck,
     /// Both sides sent FIN; old segments may still arrive.
     TimeWait,
-    /// The connection has ended.
+    /// No state is left (CLOSED): the connection ended or failed.
     Closed,
 }
 

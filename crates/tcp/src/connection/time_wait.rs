@@ -19,16 +19,16 @@ pub(crate) struct TimeWait {
     pub(crate) window: u16,
     /// TS.Recent and this side's offset, if timestamps are used.
     pub(crate) timestamps: Option<(u32, u32)>,
-    /// Duration from each restart.
+    /// Duration, counted anew from each repeated FIN.
     pub(crate) lasts: Duration,
 }
 
 /// Response to a segment in TIME-WAIT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// The segment is dropped.
+    /// The segment gets no answer.
     Nothing,
-    /// The segment is acknowledged.
+    /// The segment is answered by an acknowledgement.
     Acknowledge,
     /// The peer repeated its FIN: it is acknowledged, and TIME-WAIT restarts.
     Restart,

@@ -110,7 +110,7 @@ impl<'a> ConnectionMut<'a> {
         self.run(now, |connection| connection.close(now));
     }
 
-    /// Resets the connection.
+    /// Resets the connection with RST; queued and unread data is discarded (`Failure::Aborted`).
     pub fn abort(&mut self, now: Instant) {
         self.run(now, Connection::abort);
     }

@@ -56,7 +56,7 @@ pub(super) fn reset_for(segment: &Segment) -> Option<Segment> {
     Some(reset)
 }
 
-/// Number of counters.
+/// Number of counters; hosts with equal hashes share one.
 const COUNTERS: u64 = 1024;
 
 /// Limits resets per second for each host. A limit shared by hosts would tell one of them, by the resets that it

@@ -12,7 +12,7 @@ use crate::wire::SeqNumber;
 pub(super) struct Secrets {
     sequence: HashKey,
     timestamps: HashKey,
-    /// Key of SYN cookies.
+    /// Key by which SYN cookies are computed and verified.
     pub(super) cookies: HashKey,
     fixed_sequence: Option<u32>,
     fixed_offset: Option<u32>,

@@ -3,15 +3,15 @@
 /// Counters of what the endpoint dropped or answered without a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct EndpointStats {
-    /// Segments received.
+    /// Segments received, whether for a connection or not.
     pub segments: u64,
     /// Datagrams that are no segment: too short, wrong checksum, port 0, impossible addresses.
     pub malformed: u64,
     /// Segments with neither connection nor listener.
     pub no_connection: u64,
-    /// Resets sent for them.
+    /// RSTs sent in answer to segments without a connection.
     pub resets: u64,
-    /// SYNs for listeners.
+    /// SYNs that arrived at listeners.
     pub syns: u64,
     /// SYNs dropped because the backlog or the queue of established connections was full.
     pub syns_dropped: u64,
@@ -24,7 +24,7 @@ pub struct EndpointStats {
     /// Other connections reset because of the memory limit, since they held much memory without progress, or for newcomers since
     /// they held more than they ever moved.
     pub stalled_reset: u64,
-    /// SYN cookies sent.
+    /// SYNs answered by a SYN cookie (RFC 4987, section 3.6).
     pub cookies_sent: u64,
     /// Connections created from a SYN cookie.
     pub cookies_accepted: u64,

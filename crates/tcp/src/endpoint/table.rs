@@ -14,7 +14,7 @@ use crate::connection::Connection;
 pub struct ConnectionId(Name);
 
 impl ConnectionId {
-    /// Row in the table.
+    /// Row of the connection, which a later one may use again under another id.
     pub(super) fn row(self) -> u32 {
         self.0.row()
     }
@@ -45,7 +45,7 @@ pub(super) struct Table {
     key: HashKey,
     /// Looked up for every segment. Never iterated, so that the order of its rows does not matter.
     by_addresses: HashTable<(u64, ConnectionId)>,
-    /// Number of connections examined.
+    /// Number of connections that lookups compared with.
     #[cfg(test)]
     looks: core::cell::Cell<u64>,
 }

@@ -62,7 +62,7 @@ impl Acknowledgement {
         self.delayed.due()
     }
 
-    /// An acknowledgement has been sent.
+    /// A segment with the current acknowledgement left: nothing is pending.
     pub(super) fn on_sent(&mut self) {
         self.delayed.on_sent();
     }

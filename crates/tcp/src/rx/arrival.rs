@@ -8,7 +8,7 @@ use bytes::Bytes;
 pub struct Incoming {
     /// Offset of the first byte of data, after the SYN if there is one.
     pub start: u64,
-    /// The data.
+    /// User data of the segment; may be empty.
     pub payload: Bytes,
     /// Whether FIN follows the data.
     pub fin: bool,
@@ -38,10 +38,10 @@ pub enum Outcome {
     Dropped,
 }
 
-/// Result of [`Receiver::on_segment`](super::Receiver::on_segment).
+/// Effect of a segment, as [`Receiver::on_segment`](super::Receiver::on_segment) returns it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arrival {
-    /// Outcome of the segment.
+    /// Whether the segment's data was new, in order, old or dropped.
     pub outcome: Outcome,
     /// Bytes that the application can read now and could not before.
     pub readable: u64,
@@ -54,7 +54,7 @@ pub struct Arrival {
 /// Counts of segments with data or FIN that did not continue the data in order. They saturate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReceiverStats {
-    /// Segments after a hole.
+    /// Segments that left a hole before them.
     pub out_of_order: u32,
     /// Segments that had arrived completely before.
     pub duplicates: u32,

@@ -5,7 +5,7 @@ use recovery::AckTiming;
 use super::window::unscaled;
 use crate::wire::MAX_WINDOW_SCALE;
 
-/// Options of a [`Receiver`](super::Receiver).
+/// Options of the receiving side of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceiverOptions {
     /// Most bytes waiting for the application.
@@ -15,7 +15,7 @@ pub struct ReceiverOptions {
     pub buffer_limit: u64,
     /// Bytes of data in a full-sized segment that this side's MSS option allows.
     pub mss: u32,
-    /// When to acknowledge.
+    /// Delay of acknowledgements, and segments after which none is delayed.
     pub acknowledgement: AckTiming,
     /// Whether duplicates are reported in the first SACK block (RFC 2883), if the peer accepts SACK.
     pub duplicate_sack: bool,

@@ -78,12 +78,12 @@ impl Queue {
         self.end - self.start
     }
 
-    /// Bytes with overhead.
+    /// Bytes held, with a fixed overhead for each piece.
     pub(super) fn held(&self) -> u64 {
         self.len() + self.pieces.len() as u64 * PIECE_COST
     }
 
-    /// Appends bytes.
+    /// Appends `bytes` as the newest data.
     pub(super) fn push(&mut self, mut bytes: Bytes) {
         if bytes.is_empty() {
             return;

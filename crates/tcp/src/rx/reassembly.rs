@@ -35,12 +35,12 @@ pub(super) struct Reassembly {
 }
 
 impl Reassembly {
-    /// Bytes with overhead.
+    /// Bytes held, with a fixed overhead for each piece.
     pub(super) fn charge(&self) -> u64 {
         self.bytes + self.pieces.len() as u64 * PIECE_OVERHEAD
     }
 
-    /// Number of bytes kept.
+    /// Bytes of data held beyond a hole.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }

@@ -45,7 +45,7 @@ pub struct Receiver {
     urgent_inline: bool,
     /// Whether arriving data is discarded, since the application does not read.
     discards: bool,
-    /// The duplicate to report.
+    /// Range that arrived twice, to be reported in the next segment (RFC 2883).
     duplicate: Option<Box<Range<u64>>>,
     timestamp: Option<RecentTimestamp>,
     urgent: Option<Box<Urgent>>,

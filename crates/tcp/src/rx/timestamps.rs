@@ -6,7 +6,7 @@ use base::{Duration, Instant};
 /// 5.5).
 const VALID_FOR: Duration = Duration::from_secs(24 * 24 * 60 * 60);
 
-/// TS.Recent.
+/// TS.Recent: the timestamp to echo, and when it was received (RFC 7323, section 4.3).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RecentTimestamp {
     value: u32,

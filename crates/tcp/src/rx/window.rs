@@ -61,7 +61,7 @@ impl Window {
         u64::from(self.mss)
     }
 
-    /// Sets the negotiated scale.
+    /// Sets the negotiated shift of the window, 14 at most (RFC 7323, section 2.3).
     pub(super) fn set_scale(&mut self, scale: u8) {
         self.scale = scale.min(MAX_WINDOW_SCALE);
     }

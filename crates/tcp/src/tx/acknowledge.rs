@@ -12,13 +12,13 @@ use super::sender::{PATH, Sender};
 pub struct Acknowledgement<'a> {
     /// Offset of the segment's sequence number in the peer's stream (SEG.SEQ).
     pub seq: u64,
-    /// The acknowledged offset (SEG.ACK).
+    /// Offset of the next byte that the peer expects (SEG.ACK).
     pub ack: u64,
     /// The advertised window, scaled to bytes (SEG.WND).
     pub window: u64,
     /// The SACK blocks in their order, D-SACK blocks (RFC 2883) included.
     pub sack: &'a [Range<u64>],
-    /// Whether SACK was negotiated.
+    /// Whether both sides sent the SACK-permitted option.
     pub has_sack: bool,
     /// Whether it carries data, SYN or FIN.
     pub has_data: bool,
@@ -31,10 +31,10 @@ pub struct Acknowledgement<'a> {
     pub overtaken: bool,
 }
 
-/// Result of an acknowledgement.
+/// Facts of an acknowledgement that the connection acts on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct AckResult {
-    /// Whether it advanced SND.UNA.
+    /// Whether the acknowledgement advanced SND.UNA.
     pub advanced: bool,
     /// Whether it is the first to acknowledge the FIN.
     pub fin_acked: bool,

@@ -50,7 +50,7 @@ impl SendBuffer {
         self.end
     }
 
-    /// Bytes held.
+    /// Bytes from the oldest unacknowledged one to the newest.
     pub(super) fn len(&self) -> usize {
         (self.end - self.start) as usize
     }
@@ -131,7 +131,7 @@ impl SendBuffer {
         pieces
     }
 
-    /// Releases data below `point`.
+    /// Releases all data below `point`, which the peer has acknowledged.
     pub(super) fn release(&mut self, point: u64) {
         self.start = self.start.max(point.min(self.end));
         while let Some(first) = self.pieces.front()

@@ -34,7 +34,7 @@ impl Persist {
         self.expired = false;
     }
 
-    /// Deadline of the timer.
+    /// Instant of the next window probe; `None` while the window is open.
     pub(super) fn due(&self) -> Option<Instant> {
         self.due
     }
@@ -58,7 +58,7 @@ impl Persist {
         self.expired
     }
 
-    /// The probe was sent.
+    /// Notes that the due window probe was sent.
     pub(super) fn on_probed(&mut self) {
         self.expired = false;
     }

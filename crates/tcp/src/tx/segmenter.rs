@@ -13,7 +13,7 @@ use super::sender::{PATH, Sender};
 pub struct Outgoing {
     /// Offset of its first byte, or of FIN.
     pub start: u64,
-    /// The payload.
+    /// Data of the segment, by reference to the send buffer; may be empty.
     pub pieces: Pieces,
     /// Whether FIN follows the payload.
     pub fin: bool,
@@ -30,7 +30,7 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
-    /// Bytes of data.
+    /// Bytes of data, without SYN and FIN.
     pub fn len(&self) -> usize {
         self.pieces.iter().map(Bytes::len).sum()
     }

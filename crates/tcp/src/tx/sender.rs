@@ -184,12 +184,12 @@ impl Sender {
         self.options = options;
     }
 
-    /// The options in force.
+    /// Options in force: those at creation, with later changes.
     pub fn options(&self) -> &SenderOptions {
         &self.options
     }
 
-    /// Replaces the recovery policy.
+    /// Replaces the recovery policy; running timers keep their deadlines.
     pub fn set_policy(&mut self, policy: Arc<RecoveryPolicy>) {
         self.recovery.set_policy(policy);
     }
@@ -266,7 +266,7 @@ impl Sender {
         self.mss
     }
 
-    /// Whether FIN was sent.
+    /// Whether FIN was sent at least once.
     pub fn is_fin_sent(&self) -> bool {
         self.snd_nxt() > self.buffer.end()
     }
@@ -339,12 +339,12 @@ impl Sender {
         self.persist.as_ref().map_or(0, |persist| persist.unanswered())
     }
 
-    /// Counters since the beginning.
+    /// Counters since the connection was created.
     pub fn counters(&self) -> &SenderCounters {
         &self.counters
     }
 
-    /// The recovery, read only.
+    /// Loss recovery of the connection, read only.
     pub fn recovery(&self) -> &Recovery {
         &self.recovery
     }

@@ -13,14 +13,14 @@ const PROTOCOL: u8 = 6;
 /// The addresses of a segment, which the checksum covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pseudo {
-    /// Source address.
+    /// Address of the host that sends the segment.
     pub source: IpAddr,
-    /// Destination address.
+    /// Address of the host that receives the segment.
     pub destination: IpAddr,
 }
 
 impl Pseudo {
-    /// From `source` to `destination`.
+    /// Addresses of a segment that `source` sends to `destination`.
     pub const fn new(source: IpAddr, destination: IpAddr) -> Pseudo {
         Pseudo { source, destination }
     }

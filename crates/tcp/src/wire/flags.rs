@@ -8,21 +8,21 @@ use core::ops::{BitOr, BitOrAssign};
 pub struct Flags(u16);
 
 impl Flags {
-    /// No bit.
+    /// No control bit is set.
     pub const NONE: Flags = Flags(0);
     /// No more data from the sender.
     pub const FIN: Flags = Flags(0x001);
-    /// Synchronise sequence numbers.
+    /// The sequence number is the initial one (RFC 9293, section 3.1).
     pub const SYN: Flags = Flags(0x002);
-    /// Reset the connection.
+    /// The connection does not exist or is aborted (RFC 9293, section 3.5.2).
     pub const RST: Flags = Flags(0x004);
-    /// Push function.
+    /// The sender has no more data at present: the receiver need not wait for more.
     pub const PSH: Flags = Flags(0x008);
     /// The acknowledgment field is valid.
     pub const ACK: Flags = Flags(0x010);
     /// The urgent pointer is valid.
     pub const URG: Flags = Flags(0x020);
-    /// ECN echo (RFC 3168).
+    /// ECN-Echo: a segment with CE arrived; in a SYN, ECN is offered (RFC 3168, section 6.1).
     pub const ECE: Flags = Flags(0x040);
     /// Congestion window reduced (RFC 3168).
     pub const CWR: Flags = Flags(0x080);
@@ -47,7 +47,7 @@ impl Flags {
         Flags(bits & 0x0fff)
     }
 
-    /// The twelve bits.
+    /// The bits as a number, reserved ones included; the upper four are 0.
     pub const fn bits(self) -> u16 {
         self.0
     }
@@ -82,17 +82,17 @@ impl Flags {
         self.contains(Flags::SYN)
     }
 
-    /// A reset.
+    /// Whether RST is set: the sender refuses or aborts the connection.
     pub const fn rst(self) -> bool {
         self.contains(Flags::RST)
     }
 
-    /// Whether ACK is set.
+    /// Whether ACK is set: the acknowledgment number is valid.
     pub const fn ack(self) -> bool {
         self.contains(Flags::ACK)
     }
 
-    /// Whether URG is set.
+    /// Whether URG is set: the urgent pointer is valid.
     pub const fn urg(self) -> bool {
         self.contains(Flags::URG)
     }

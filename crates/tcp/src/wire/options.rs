@@ -57,7 +57,7 @@ pub struct Options {
 /// A timestamps option (RFC 7323, section 3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Timestamps {
-    /// TSval: the sender's clock.
+    /// TSval: the sender's clock when the segment left.
     pub value: u32,
     /// TSecr: the latest value received from the other side; only valid with ACK.
     pub echo: u32,
@@ -119,7 +119,7 @@ pub struct Skipped {
     pub fast_open: u8,
     /// MD5 signatures (RFC 2385) and authentication (RFC 5925).
     pub signatures: u8,
-    /// Options of unknown kinds.
+    /// Options of kinds without a meaning here.
     pub unknown: u8,
     /// Options with an invalid length, or after which the rest could not be parsed.
     pub malformed: u8,

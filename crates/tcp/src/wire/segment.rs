@@ -30,15 +30,15 @@ pub const HEADER_LENGTH: usize = 20;
 /// A segment, received with a valid checksum or to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// The sender's port.
+    /// Port of the host that sends the segment.
     pub source_port: u16,
-    /// The receiver's port.
+    /// Port of the host that receives the segment.
     pub destination_port: u16,
     /// SEG.SEQ: the number of the SYN if there is one, else of the first byte of data.
     pub seq: SeqNumber,
     /// SEG.ACK: the next number expected; only valid with [`Flags::ACK`].
     pub ack: SeqNumber,
-    /// The control bits.
+    /// Control bits: SYN, ACK, FIN, RST and others (RFC 9293, section 3.1).
     pub flags: Flags,
     /// SEG.WND as on the wire, not scaled yet (RFC 7323, section 2.2: never scaled in a SYN).
     pub window: u16,

@@ -19,7 +19,7 @@ use crate::tap::SharedTap;
 /// Parts from which the nodes of all shards are made.
 pub(super) struct Builder {
     pub(super) machine: sctp::EndpointOptions,
-    /// None in plain.
+    /// Keys and limits of DTLS; none in plain.
     pub(super) security: Option<Security>,
     pub(super) tap: Option<SharedTap>,
     /// The address of this side where a packet names none.
@@ -74,7 +74,7 @@ pub(super) struct Security {
 }
 
 impl Security {
-    /// None in plain.
+    /// Keys and limits of DTLS by the options; none in plain.
     pub(super) fn of(
         addresses: &[SocketAddr],
         options: &EndpointOptions,

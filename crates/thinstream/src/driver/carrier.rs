@@ -8,7 +8,7 @@ use io::{BindError, Carrier as _, CarrierStatistics, RawCarrier, Sockets, Steeri
 
 use crate::options::{Carrier, EndpointOptions};
 
-/// Open sockets.
+/// Open sockets, by their carrier.
 #[derive(Debug)]
 pub(super) enum OpenCarrier {
     /// The sockets of each shard, at the same addresses; or those of the first, which receives for all.
@@ -74,7 +74,7 @@ impl OpenCarrier {
         if addresses.len() > 1 { addresses } else { Vec::new() }
     }
 
-    /// Counters of all sockets.
+    /// Counters of all sockets, added up.
     pub(super) fn statistics(&self) -> CarrierStatistics {
         match self {
             OpenCarrier::Udp(udp) => {

@@ -11,11 +11,11 @@ pub(super) struct Entries {
     free: Vec<u32>,
     /// The place of the entry, by the association's row in the machine.
     rows: Vec<u32>,
-    /// Entries so far.
+    /// Number of entries ever made, which tells an entry from later ones at its place.
     lives: u32,
 }
 
-/// No entry.
+/// Row of an association without an entry.
 const NOWHERE: u32 = u32::MAX;
 
 impl Entries {
@@ -82,7 +82,7 @@ impl Entries {
         Some(entry)
     }
 
-    /// All entries.
+    /// Entries in the order of their places, for changes that concern every association.
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
         self.places.iter_mut().flatten()
     }

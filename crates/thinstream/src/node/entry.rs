@@ -117,7 +117,7 @@ impl Entry {
         self.wake_others();
     }
 
-    /// The first reason stays.
+    /// Ends the association for `why`; the first reason stays.
     pub(super) fn end(&mut self, why: AssociationError) {
         if !matches!(self.phase, Phase::Ended(_)) {
             self.phase = Phase::Ended(Box::new(why));

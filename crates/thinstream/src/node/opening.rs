@@ -27,7 +27,7 @@ pub(super) struct Waiting {
 /// A client that was refused because of its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefusedClient {
-    /// The client's address.
+    /// Address from which the client sent.
     pub remote: SocketAddr,
     /// Fingerprint of the key that the client presented.
     pub fingerprint: Fingerprint,

@@ -36,7 +36,7 @@ impl Place {
         self.shard
     }
 
-    /// Wakes the shard's driver.
+    /// Notification that wakes the driver of the shard.
     pub(crate) fn wake(&self) -> Arc<Notify> {
         self.shards.wake(self.index)
     }

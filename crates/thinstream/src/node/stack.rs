@@ -13,9 +13,9 @@ use crate::tap::SharedTap;
 /// SCTP, with what is below it.
 #[derive(Debug)]
 pub(crate) enum Stack {
-    /// Packets travel in plain.
+    /// Without encryption: SCTP packets as they are.
     Plain(Box<Tapped>),
-    /// Packets travel in DTLS.
+    /// SCTP packets inside of DTLS records.
     Secure(Box<Secured<Tapped>>),
 }
 

@@ -15,7 +15,7 @@ pub enum Interfaces {
     /// Each by itself: a packet that crosses two of them belongs to two connections.
     #[default]
     Each,
-    /// All interfaces as one.
+    /// Every interface: packets of a connection belong together whichever they crossed.
     All,
     /// The interface with this name or index.
     Only(String),

@@ -41,9 +41,9 @@ pub(crate) struct SctpDirection {
 pub struct ChunkCounts {
     /// Chunks of any type.
     pub chunks: u64,
-    /// DATA chunks.
+    /// DATA chunks, retransmitted ones included (RFC 9260, section 3.3.1).
     pub data: u64,
-    /// I-DATA chunks.
+    /// I-DATA chunks, retransmitted ones included (RFC 8260, section 2.1).
     pub i_data: u64,
     /// DATA and I-DATA of unordered messages.
     pub unordered: u64,
@@ -53,7 +53,7 @@ pub struct ChunkCounts {
     pub immediate: u64,
     /// Packets with several DATA or I-DATA chunks.
     pub multi_chunk_packets: u64,
-    /// SACK chunks.
+    /// SACK chunks (RFC 9260, section 3.3.4).
     pub sacks: u64,
     /// Packets with SACK and without DATA or I-DATA.
     pub pure_sacks: u64,
@@ -63,21 +63,21 @@ pub struct ChunkCounts {
     pub most_gap_blocks: u64,
     /// Duplicate TSNs that SACKs reported.
     pub duplicate_tsns: u64,
-    /// HEARTBEAT chunks.
+    /// HEARTBEAT chunks, without their answers (RFC 9260, section 3.3.5).
     pub heartbeats: u64,
     /// INIT and INIT ACK chunks.
     pub inits: u64,
     /// FORWARD-TSN and I-FORWARD-TSN chunks.
     pub forward_tsns: u64,
-    /// SHUTDOWN chunks.
+    /// SHUTDOWN chunks, without SHUTDOWN ACK (RFC 9260, section 3.3.8).
     pub shutdowns: u64,
-    /// ABORT chunks.
+    /// ABORT chunks (RFC 9260, section 3.3.7).
     pub aborts: u64,
     /// Packets of which chunks could not be read, since they are malformed or were not captured wholly.
     pub incomplete_packets: u64,
 }
 
-/// Counts of a stream of an association.
+/// Messages and chunks that one side sent on one SCTP stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct StreamCounts {
     /// Messages that were sent wholly.

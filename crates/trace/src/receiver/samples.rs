@@ -10,7 +10,7 @@ pub(crate) struct Sample {
     pub(crate) sent: Instant,
     /// How long it was, plus the difference of the clocks, in nanoseconds.
     pub(crate) delay: i64,
-    /// Bytes that had it.
+    /// User data that the delay is of, in bytes: its weight in distributions.
     pub(crate) bytes: u32,
 }
 

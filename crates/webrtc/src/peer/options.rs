@@ -108,7 +108,7 @@ impl PeerOptions {
         (randomness, sctp::Endpoint::new(options, random))
     }
 
-    /// Options of the channels.
+    /// Limits of the data channels: no message exceeds what either side accepts.
     pub(super) fn channels(&self, role: DtlsRole) -> DataChannelsOptions {
         let own = self.association.max_message_size;
         let theirs = self.peer_max_message.map_or(own, |most| usize::try_from(most).unwrap_or(own));

@@ -9,7 +9,7 @@ const HOST_PRIORITY: u32 = (126 << 24) | (65_535 << 8) | 255;
 /// An IP address, or a multicast DNS name that stands for one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CandidateAddress {
-    /// An IP address.
+    /// Written as in `192.0.2.1` or `2001:db8::1`, ready to be used.
     Ip(IpAddr),
     /// A name to be resolved: browsers hide host addresses behind multicast DNS names.
     Name(String),

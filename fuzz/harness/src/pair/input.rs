@@ -103,7 +103,7 @@ pub enum Step {
     Address {
         /// The end.
         at: u8,
-        /// Change of the address.
+        /// Selects whether the address is added, deleted or made primary.
         change: u8,
         /// Number of the path.
         path: u8,
@@ -114,7 +114,7 @@ pub enum Step {
         to: u8,
         /// Number of the packet under way, reduced to those that exist.
         which: u8,
-        /// Fate of the packet.
+        /// Whether it arrives once, twice, damaged or marked, or is lost.
         fate: Fate,
     },
     /// Time passes and nothing arrives.

@@ -63,7 +63,7 @@ pub enum Step {
         to: u8,
         /// Number of the segment under way, reduced to those that exist.
         which: u8,
-        /// Fate of the segment.
+        /// Whether it arrives once, twice, damaged or marked, or is lost.
         fate: Fate,
     },
     /// A router says something about a segment under way.

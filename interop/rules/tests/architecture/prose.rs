@@ -1,9 +1,11 @@
-//! Plain English of the field: how doc comments begin, what they add to a name, and phrases that neither comments nor
+//! Plain English of the field: how doc comments and their paragraphs begin, and phrases that neither comments nor
 //! documents nor texts for people use.
 
+use super::languages::{Kind, Piece};
+use super::repetitions::{EMPTY, words};
 use super::tokens;
 
-/// Words with which no doc comment begins: they refer to a subject named elsewhere.
+/// Words with which no paragraph of a doc comment begins: they refer to a subject named elsewhere.
 const OPENINGS: [&str; 17] = [
     "And", "But", "He", "His", "It", "Its", "She", "So many", "So much", "That", "The same",
     "Their", "They", "Those", "Who", "Whom", "Whose",
@@ -57,23 +59,62 @@ fn doc_comment(line: &str) -> Option<&str> {
     doc.filter(|rest| !rest.starts_with('/')).map(str::trim)
 }
 
-/// The doc comments of a source that begin with one of the openings, and its lines of comment, of docs or not, with one
-/// of the phrases, each as its line and its text.
+/// The paragraphs of doc comments of a source in Rust that begin with one of the openings, and its lines of comment, of
+/// docs or not, with one of the phrases, each as its line and its text.
 pub(crate) fn faults(source: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
-    let mut within = false;
+    let mut paragraphs = Paragraphs::default();
     for (at, line) in source.lines().enumerate() {
         let doc = doc_comment(line);
-        let opens_badly = doc.is_some_and(|text| {
-            !within && OPENINGS.iter().any(|opening| begins_with(text, opening))
-        });
+        let opens_badly = paragraphs.begin_with(doc) && doc.is_some_and(opens_badly);
         let comment = doc.or_else(|| line.trim_start().strip_prefix("//").map(str::trim));
         if let Some(text) = comment.filter(|text| opens_badly || phrase(text).is_some()) {
             found.push((at + 1, text.to_owned()));
         }
-        within = doc.is_some();
     }
     found
+}
+
+/// The faults of a source in another language, by its pieces, and its doc comments that ask for their subject. The signs
+/// that mark code in a comment mark none in a text for people.
+pub(crate) fn faults_of_pieces(pieces: &[Piece]) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    for piece in pieces {
+        let mut paragraphs = Paragraphs::default();
+        for (line, text) in (piece.line..).zip(&piece.lines) {
+            let is_doc = piece.kind == Kind::Doc;
+            let begins = is_doc && paragraphs.begin_with(Some(text));
+            let is_fault = match piece.kind {
+                Kind::Text => phrase_in(text).is_some(),
+                Kind::Doc | Kind::Comment => phrase(text).is_some(),
+            };
+            if is_fault || begins && (opens_badly(text) || begins_with(text, "What")) {
+                found.push((line, text.clone()));
+            }
+        }
+    }
+    found
+}
+
+/// Where the paragraphs of doc comments begin, outside of blocks of code.
+#[derive(Default)]
+struct Paragraphs {
+    within: bool,
+    fenced: bool,
+}
+
+impl Paragraphs {
+    /// Whether the next line, or none that is a doc comment, begins a paragraph.
+    fn begin_with(&mut self, doc: Option<&str>) -> bool {
+        let begins = !self.within && !self.fenced;
+        self.fenced = doc.is_some_and(|text| text.starts_with("```") != self.fenced);
+        self.within = doc.is_some_and(|text| !text.is_empty());
+        begins
+    }
+}
+
+fn opens_badly(text: &str) -> bool {
+    OPENINGS.iter().any(|opening| begins_with(text, opening))
 }
 
 /// The lines of the literal texts of a source in Rust with one of the phrases.
@@ -88,86 +129,8 @@ pub(crate) fn faults_of_lines(text: &str) -> Vec<(usize, String)> {
     lines.map(|(number, line)| (number, line.trim().to_owned())).collect()
 }
 
-/// Words of a doc comment that say nothing by themselves.
-const EMPTY: [&str; 24] = [
-    "a", "an", "and", "are", "at", "be", "by", "for", "from", "in", "is", "it", "its", "of", "on",
-    "or", "own", "that", "the", "their", "this", "to", "which", "with",
-];
-
 /// Words of questions, of which a doc comment does not consist alone.
 const ASKING: [&str; 9] = ["how", "long", "many", "much", "what", "when", "where", "which", "why"];
-
-/// The doc comments of one line that only repeat the name of their item, each as its line and its text.
-pub(crate) fn repetitions(source: &str) -> Vec<(usize, String)> {
-    let lines: Vec<&str> = source.lines().map(str::trim).collect();
-    let is_doc = |at: usize| lines.get(at).is_some_and(|line| line.starts_with("///"));
-    let mut found = Vec::new();
-    for (at, line) in lines.iter().enumerate() {
-        let Some(doc) = line.strip_prefix("///") else { continue };
-        if doc.starts_with('/') || is_doc(at + 1) || at > 0 && is_doc(at - 1) {
-            continue;
-        }
-        let item = lines[at + 1..].iter().find(|line| !line.starts_with("#[") && !line.is_empty());
-        let named = item.map(|item| words(name_of(item))).unwrap_or_default();
-        let said = words(doc).into_iter().filter(|word| !EMPTY.contains(&word.as_str()));
-        let said: Vec<String> = said.map(|word| stem(&word)).collect();
-        let named: Vec<String> = named.iter().map(|word| stem(word)).collect();
-        if !said.is_empty() && said.iter().all(|word| named.contains(word)) {
-            found.push((at + 1, doc.trim().to_owned()));
-        }
-    }
-    found
-}
-
-/// The name of the item, field or variant that a line declares.
-fn name_of(line: &str) -> &str {
-    const KEYWORDS: [&str; 12] = [
-        "pub",
-        "const",
-        "async",
-        "struct",
-        "enum",
-        "union",
-        "trait",
-        "type",
-        "fn",
-        "static",
-        "mod",
-        "macro_rules",
-    ];
-    let mut parts =
-        line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|p| !p.is_empty());
-    let line_has = |inside: &str| line.contains(&format!("({inside}"));
-    parts
-        .find(|part| {
-            let is_scope = ["crate", "super", "in"].contains(part) && line_has(part);
-            !KEYWORDS.contains(part) && !is_scope
-        })
-        .unwrap_or_default()
-}
-
-/// The words of a text or a name, in small letters: `snake_case` and `CamelCase` are several.
-fn words(text: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut before = ' ';
-    for letter in text.chars() {
-        if !letter.is_alphanumeric() || letter.is_uppercase() && before.is_lowercase() {
-            words.push(String::new());
-        }
-        before = letter;
-        if let Some(word) = words.last_mut().filter(|_| letter.is_alphanumeric()) {
-            word.extend(letter.to_lowercase());
-        }
-    }
-    words.retain(|word| !word.is_empty());
-    words
-}
-
-/// A word without an ending of plurals and verbs.
-fn stem(word: &str) -> String {
-    let ending = ["ing", "ed", "es", "s", "e"].into_iter().find_map(|end| word.strip_suffix(end));
-    ending.filter(|stem| stem.len() > 2).unwrap_or(word).to_owned()
-}
 
 /// The lines of a document in Markdown with one of the phrases, outside of blocks of code and of `code`.
 pub(crate) fn faults_of_document(text: &str) -> Vec<(usize, String)> {
@@ -183,13 +146,19 @@ pub(crate) fn faults_of_document(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// A phrase that stands in the text, outside of `code`.
+/// A phrase that stands in the text, outside of `code` and of ``code``.
 fn phrase(text: &str) -> Option<&'static str> {
-    let prose: String = text.split('`').step_by(2).collect::<Vec<_>>().join("`").to_lowercase();
+    let text = text.replace("``", "`");
+    phrase_in(&text.split('`').step_by(2).collect::<Vec<_>>().join("`"))
+}
+
+/// A phrase that stands anywhere in the text.
+fn phrase_in(text: &str) -> Option<&'static str> {
+    let text = text.to_lowercase();
     PHRASES.into_iter().find(|phrase| {
-        prose.match_indices(phrase).any(|(at, _)| {
-            let before = prose[..at].chars().next_back();
-            let after = prose[at + phrase.len()..].chars().next();
+        text.match_indices(phrase).any(|(at, _)| {
+            let before = text[..at].chars().next_back();
+            let after = text[at + phrase.len()..].chars().next();
             let goes_on = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
             !goes_on(before) && !goes_on(after)
         })
@@ -203,6 +172,7 @@ fn begins_with(text: &str, opening: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::languages;
     use super::*;
 
     #[test]
@@ -214,27 +184,44 @@ mod tests {
     }
 
     #[test]
+    fn a_later_paragraph_that_speaks_of_something_else_is_found() {
+        let source = "//! Links.\n//!\n//! The same seed.\n//! It is second.\n//!\n//! ```\n//! let a = 1;\n//!\n//! It;\n//! ```\n//! Those.\n//!\n//! Its.\n";
+        assert_eq!(faults(source), [(3, "The same seed.".to_owned()), (13, "Its.".to_owned())]);
+    }
+
+    #[test]
+    fn faults_of_typescript_are_found_in_doc_comments_and_texts() {
+        let source = "/** Its own time. */\n/** It as a picture.\n *\n * The same with its unit.\n */\n// `nobody` It\nconst ITS = {};\nsays(3, `Lost. Nobody knows: ${\"so many\"} ${nobody}.`);\n/** What is shown. */\n";
+        let expected = [
+            (1, "Its own time."),
+            (2, "It as a picture."),
+            (4, "The same with its unit."),
+            (8, "so many"),
+            (8, "Lost. Nobody knows: {} {}."),
+            (9, "What is shown."),
+        ];
+        let expected = expected.map(|(line, text)| (line, text.to_owned()));
+        assert_eq!(faults_of_pieces(&languages::of_typescript(source)), expected);
+    }
+
+    #[test]
+    fn faults_of_python_are_found_in_docstrings_comments_and_texts() {
+        let source = "def of_lab(path):\n    \"\"\"The same, by policy.\n\n    It returns ``so many``.\n    \"\"\"\n    # Whoever calls: It, `nobody`.\n    print(f'of late {It}')\n";
+        let expected = [
+            (2, "The same, by policy."),
+            (4, "It returns ``so many``."),
+            (6, "Whoever calls: It, `nobody`."),
+            (7, "of late {It}"),
+        ];
+        let expected = expected.map(|(line, text)| (line, text.to_owned()));
+        assert_eq!(faults_of_pieces(&languages::of_python(source)), expected);
+    }
+
+    #[test]
     fn a_doc_comment_that_asks_for_its_subject_is_found() {
         let source = "//! What is sent.\n\n/// Bytes.\n/// What was.\nfn a() {}\n    /// How many.\n// What.\n/// Whatever.\n\n/// Why.\n/// Here.\n";
         let expected = [(1, "What is sent."), (6, "How many.")];
         assert_eq!(questions(source), expected.map(|(line, text)| (line, text.to_owned())));
-    }
-
-    #[test]
-    fn a_doc_comment_that_repeats_the_name_of_its_item_is_found_and_no_other() {
-        for (source, is_fault) in [
-            ("/// The path.\npub(crate) path: u8,", true),
-            ("/// Packets sent.\n#[serde(default)]\npub packets_sent: u64,", true),
-            ("/// An option of the kernel.\npub struct KernelOption;", true),
-            ("/// The address.\n#[doc(hidden)]\nfn address() {", true),
-            ("/// TCP.\nTcp,", true),
-            ("/// Its path, by index.\npath: u8,", false),
-            ("/// The path.\n/// From 0.\npath: u8,", false),
-            ("/// Packets sent, copies among them.\npackets_sent: u64,", false),
-            ("// The path.\npath: u8,", false),
-        ] {
-            assert_eq!(!repetitions(source).is_empty(), is_fault, "{source}");
-        }
     }
 
     #[test]

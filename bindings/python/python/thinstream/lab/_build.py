@@ -65,7 +65,7 @@ class Flow:
 
 @dataclass(frozen=True, kw_only=True)
 class Expect:
-    """What a paper says, beside which the result stands. `rest` has keys that are not named here."""
+    """A paper's number or direction, which a result is compared with. `rest` has keys that are not named here."""
 
     measure: str
     source: str
@@ -81,7 +81,7 @@ class Expect:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """What is to be seen. `rest` has keys that are not named here."""
+    """A figure of the report. `rest` has keys that are not named here."""
 
     kind: Literal["lines", "bars", "cdf", "ccdf", "heat-map", "curves", "gallery", "ladder"]
     title: str
@@ -137,7 +137,7 @@ def _section(of: Network | Flow | Expect | Figure) -> dict[str, Any]:
 
 
 def _plain(value: object) -> object:
-    """What JSON does not know."""
+    """A value that `json` cannot write, as one that it can."""
     if isinstance(value, timedelta):
         return f"{value // timedelta(microseconds=1)}us"
     if isinstance(value, Workload):

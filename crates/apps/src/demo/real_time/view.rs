@@ -28,7 +28,7 @@ pub struct LiveView {
 /// The state of one policy.
 #[derive(Clone, Debug)]
 pub struct LivePolicy {
-    /// Name of the policy.
+    /// Name in reports.
     pub name: String,
     /// Messages that were due.
     pub sent: u64,

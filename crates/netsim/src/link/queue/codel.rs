@@ -40,11 +40,11 @@ impl Codel {
     }
 }
 
-/// A packet that waits.
+/// A packet in the queue, with its arrival.
 #[derive(Debug)]
 pub(in super::super) struct Waiting<P> {
     pub(in super::super) came: Instant,
-    /// Bytes on the line.
+    /// Size on the wire, in bytes.
     pub(in super::super) octets: u64,
     /// Number of the packet among those offered, its size and itself.
     pub(in super::super) offered: (u64, u64, P),
@@ -53,7 +53,7 @@ pub(in super::super) struct Waiting<P> {
 /// A packet that leaves the queue.
 #[derive(Debug)]
 pub(in super::super) enum Leaving<P> {
-    /// Dropped at its turn.
+    /// The packet is dropped at its turn, since it waited too long.
     Dropped(Waiting<P>),
     /// Serialised between `turn` and `departure`.
     Sent { waiting: Waiting<P>, turn: Instant, departure: Instant, marked: bool },
@@ -170,7 +170,7 @@ impl<P> CodelQueue<P> {
         self.waiting.front().map(|first| line.turn(first.came.max(self.busy_until)))
     }
 
-    /// Packets that wait.
+    /// Number and bytes of the packets that wait.
     pub(super) fn traffic(&self) -> Traffic {
         Traffic { packets: self.waiting.len() as u64, bytes: self.bytes }
     }

@@ -13,7 +13,7 @@ use super::serialiser::Serialiser;
 /// Flows take turns of equal numbers of bytes; a flow without waiting packets goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FqCodel {
-    /// CoDel in each queue.
+    /// Parameters of CoDel, which manages each flow's queue.
     pub codel: Codel,
     /// Queues; flows whose hashes coincide share one (RFC 8290, section 5.2.5).
     pub queues: u32,
@@ -62,7 +62,7 @@ pub(in super::super) struct FqQueue<P> {
     queues: BTreeMap<u32, FlowQueue<P>>,
     /// Queues that were empty and have not finished their first turn.
     new: VecDeque<u32>,
-    /// All other active queues.
+    /// Other queues with packets, which have had a turn.
     old: VecDeque<u32>,
     traffic: Traffic,
     /// Arrival of the first waiting packet.
@@ -152,7 +152,7 @@ impl<P> FqQueue<P> {
         (self.traffic.packets > 0).then(|| line.turn(self.since.max(self.busy_until)))
     }
 
-    /// Packets that wait.
+    /// Number and bytes of the packets that wait.
     pub(super) fn traffic(&self) -> Traffic {
         self.traffic
     }

@@ -12,7 +12,7 @@ use super::super::variate::LazyStream;
 /// Gaps between drops are random (without the de-randomisation of section 5.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pie {
-    /// The target wait: QDELAY_REF.
+    /// Target of the waiting time: QDELAY_REF (RFC 8033, section 4.2).
     pub target: Duration,
     /// Time between two computations of the probability: T_UPDATE.
     pub update: Duration,

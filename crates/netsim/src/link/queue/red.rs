@@ -33,9 +33,9 @@ pub struct Red {
 /// Unit of a queue's length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RedUnit {
-    /// The thresholds count packets.
+    /// Thresholds in packets.
     Packets,
-    /// Bytes on the wire.
+    /// Thresholds in bytes on the wire.
     Bytes,
 }
 
@@ -62,7 +62,7 @@ impl Red {
     }
 }
 
-/// Verdict on a packet.
+/// Decision about an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// The packet may join the queue.

@@ -92,17 +92,17 @@ enum Pace {
     Told,
     /// This time after the previous line.
     Every(Duration),
-    /// For the next packet.
+    /// Each line belongs to the next packet.
     Packets,
 }
 
-/// How lines are read.
+/// Columns of a file, and how lines advance in time.
 struct Table {
     pace: Pace,
     columns: Vec<(Column, &'static str)>,
 }
 
-/// Values read so far.
+/// Values of all lines that were read.
 #[derive(Default)]
 struct Rows {
     /// Number of lines or values.

@@ -51,7 +51,7 @@ impl<T: Copy> Samples<T> {
     }
 }
 
-/// One-way delays over time.
+/// One-way delays at ascending times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DelaySeries(Samples<Duration>);
 
@@ -66,7 +66,7 @@ impl DelaySeries {
         &self.0.values
     }
 
-    /// The shortest.
+    /// The shortest delay of the recording; zero if it is empty.
     pub fn least(&self) -> Duration {
         self.0.values.iter().copied().min().unwrap_or_default()
     }

@@ -8,7 +8,7 @@ use super::super::*;
 use super::lost_count;
 use crate::feedback::Feedback;
 
-/// The paths of the model.
+/// Both paths on which generated operations send.
 const PATHS: [PathId; 2] = [PathId::FIRST, PathId::at(1)];
 
 /// A unit as the model sees it.

@@ -29,14 +29,14 @@ struct Key {
     mid: u32,
 }
 
-/// A kept fragment.
+/// A fragment that waits for those before it.
 #[derive(Debug)]
 struct Fragment {
     tsn: u64,
     payload: Bytes,
 }
 
-/// A message with fragments.
+/// A message of which fragments arrived and are not delivered.
 #[derive(Debug, Default)]
 struct Assembly {
     /// Payload protocol identifier of its first fragment.
@@ -51,7 +51,7 @@ struct Assembly {
     delivered: u32,
     /// Bytes that arrived, delivered or not.
     length: usize,
-    /// Bytes kept.
+    /// Bytes of fragments that are not delivered yet.
     kept: usize,
 }
 
@@ -65,7 +65,7 @@ impl Assembly {
 #[derive(Debug, Default)]
 pub(super) struct Interleaved {
     messages: BTreeMap<Key, Assembly>,
-    /// By message and FSN.
+    /// Fragments by their message and by their FSN, the number within it.
     fragments: BTreeMap<(Key, u32), Fragment>,
     /// Fragments above the cumulative TSN ack point, which may be dropped, by TSN.
     held: BTreeMap<u64, (Key, u32)>,

@@ -34,7 +34,7 @@ impl Receiver {
         self.reassembly.inbox().charge()
     }
 
-    /// The memory held.
+    /// Bytes in use, by how they can be reclaimed; an estimate with a fixed overhead per chunk.
     #[inline]
     pub(crate) fn held(&self) -> Received {
         let (inbox, revocable) = (self.reassembly.inbox(), self.reassembly.revocable());

@@ -44,7 +44,7 @@ pub struct Asconf<P> {
 pub struct AsconfAck<P> {
     /// Serial number of the ASCONF.
     pub serial: AsconfSerial,
-    /// Results of its requests.
+    /// Results of the ASCONF's requests.
     pub answers: P,
 }
 
@@ -56,14 +56,14 @@ pub enum AddressRequest<'a> {
     Add {
         /// Number by which the answer refers to this request.
         correlation: u32,
-        /// The new address.
+        /// The address to be used from now on.
         address: IpAddr,
     },
     /// Deletes an address (section 4.2.2).
     Delete {
         /// Number by which the answer refers to this request.
         correlation: u32,
-        /// The address to be deleted.
+        /// An address of the sender, from which and to which no packets go any more.
         address: IpAddr,
     },
     /// Makes an address the primary destination (section 4.2.4).
@@ -82,14 +82,14 @@ pub enum AddressRequest<'a> {
 pub enum AddressAnswer<C> {
     /// The request was carried out (section 4.2.5).
     Success {
-        /// Number of the request.
+        /// Number of the request that succeeded.
         correlation: u32,
     },
     /// The request was not carried out (section 4.2.3).
     Error {
-        /// Number of the request.
+        /// Number of the request that was refused.
         correlation: u32,
-        /// Causes of the refusal.
+        /// Reasons of the refusal, as error causes.
         causes: C,
     },
     /// A parameter that is no known answer.

@@ -17,12 +17,12 @@ use super::super::ids::KeyId;
 use super::super::signing::HmacId;
 use super::raw::RawChunk;
 
-/// A received AUTH chunk.
+/// A received AUTH chunk, whose HMAC is not verified yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Auth<'a> {
     /// Identifier of the shared key.
     pub key: KeyId,
-    /// Algorithm of the HMAC.
+    /// Hash function of the HMAC.
     pub hmac_id: HmacId,
     /// HMAC of this chunk, with zeros as its own HMAC, and of all chunks after it.
     pub hmac: &'a [u8],

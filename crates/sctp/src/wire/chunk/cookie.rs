@@ -12,14 +12,14 @@
 use super::super::builder::EmitChunk;
 use super::super::registry::ChunkType;
 
-/// Returns the state cookie.
+/// Returns the state cookie of INIT ACK (RFC 9260, section 3.3.11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CookieEcho<'a> {
     /// The cookie as the INIT ACK carried it.
     pub cookie: &'a [u8],
 }
 
-/// Answers [`CookieEcho`].
+/// Answers [`CookieEcho`]: the association is set up (RFC 9260, section 3.3.12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CookieAck;
 

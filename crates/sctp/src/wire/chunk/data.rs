@@ -68,7 +68,7 @@ impl DataFlags {
 /// A received chunk holds its payload as a slice of the datagram; one to be sent may borrow it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data<P = Bytes> {
-    /// Transmission sequence number.
+    /// Transmission sequence number of the chunk.
     pub tsn: Tsn,
     /// The stream of the message.
     pub stream: StreamId,

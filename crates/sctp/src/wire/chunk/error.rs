@@ -19,7 +19,7 @@ use super::raw::RawChunk;
 /// A received chunk holds [`Causes`]; one to be sent holds anything that iterates over [`Cause`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OperationError<C> {
-    /// The reported errors.
+    /// The reported errors, in order.
     pub causes: C,
 }
 

@@ -24,7 +24,7 @@ pub struct Heartbeat<'a> {
     pub info: &'a [u8],
 }
 
-/// Answers [`Heartbeat`].
+/// Answers [`Heartbeat`] (RFC 9260, section 3.3.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeartbeatAck<'a> {
     /// The info of the HEARTBEAT, unchanged.

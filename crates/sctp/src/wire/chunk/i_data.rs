@@ -33,7 +33,7 @@ const FIELDS: usize = 16;
 /// A fragment of a message, or a whole one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IData<P = Bytes> {
-    /// Transmission sequence number.
+    /// Transmission sequence number of the chunk.
     pub tsn: Tsn,
     /// The stream of the message.
     pub stream: StreamId,
@@ -45,7 +45,7 @@ pub struct IData<P = Bytes> {
     pub fsn: Fsn,
     /// Position of the fragment in the message, order of delivery, and request for an immediate SACK.
     pub flags: DataFlags,
-    /// User data.
+    /// User data of the fragment, without padding.
     pub payload: P,
 }
 

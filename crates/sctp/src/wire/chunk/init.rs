@@ -45,7 +45,7 @@ pub struct Init<P> {
     pub inbound_streams: u16,
     /// TSN of its first DATA chunk.
     pub initial_tsn: Tsn,
-    /// Optional and variable-length parameters.
+    /// Parameters after the fixed part, such as addresses and extensions.
     pub parameters: P,
 }
 

@@ -37,7 +37,7 @@ pub struct ReConfig<P> {
 pub enum ReconfigParameter<'a, S> {
     /// The sender restarts its streams at SSN 0 (section 4.1).
     OutgoingReset {
-        /// Number of this request.
+        /// Request sequence number of this request.
         request: Rsn,
         /// The peer's request that this one answers, otherwise the last one received.
         response: Rsn,
@@ -48,21 +48,21 @@ pub enum ReconfigParameter<'a, S> {
     },
     /// Asks the peer to reset its outgoing streams (section 4.2).
     IncomingReset {
-        /// Number of this request.
+        /// Request sequence number of this request.
         request: Rsn,
         /// Stream identifiers; an empty list means all streams.
         streams: S,
     },
     /// Both sides restart with new TSNs and with SSN 0 on all streams (section 4.3).
     SsnTsnReset {
-        /// Number of this request.
+        /// Request sequence number of this request.
         request: Rsn,
     },
     /// Result of a request (section 4.4).
     Response {
-        /// Number of the request.
+        /// Request sequence number of the answered request.
         response: Rsn,
-        /// Result of the request.
+        /// Whether the request was carried out, or why not.
         result: ReconfigResult,
         /// After an SSN/TSN reset: the next TSN of the sender of this response, and the next TSN that its receiver
         /// must use.
@@ -70,16 +70,16 @@ pub enum ReconfigParameter<'a, S> {
     },
     /// The sender asks for further outgoing streams (section 4.5).
     AddOutgoing {
-        /// Number of this request.
+        /// Request sequence number of this request.
         request: Rsn,
-        /// Number of further streams.
+        /// Number of streams to be added.
         count: u16,
     },
     /// Asks the peer to add outgoing streams (section 4.6).
     AddIncoming {
-        /// Number of this request.
+        /// Request sequence number of this request.
         request: Rsn,
-        /// Number of further streams.
+        /// Number of streams to be added.
         count: u16,
     },
     /// A parameter that is none of these.
@@ -143,7 +143,7 @@ impl<'a> ReconfigParameters<'a> {
     }
 }
 
-/// Iterator of [`ReconfigParameters::iter`].
+/// Parameters of a RE-CONFIG chunk, as [`ReconfigParameters::iter`] yields them.
 #[derive(Clone, Debug)]
 pub struct ReconfigIter<'a>(TlvIter<'a>);
 

@@ -39,7 +39,7 @@ pub struct GapAckBlock {
     pub end: u16,
 }
 
-/// A received SACK.
+/// A received SACK chunk, its lists not parsed yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sack<'a> {
     /// The last TSN before the first gap.
@@ -100,7 +100,7 @@ pub struct OutgoingSack<G, D> {
     pub cumulative_tsn_ack: Tsn,
     /// Free receive buffer of this side, in bytes.
     pub a_rwnd: u32,
-    /// Iterates over [`GapAckBlock`], ascending.
+    /// Iterates over [`GapAckBlock`]s with ascending TSNs.
     pub gap_ack_blocks: G,
     /// Iterates over the [`Tsn`]s of duplicates.
     pub duplicate_tsns: D,

@@ -10,15 +10,15 @@ use super::Receiver;
 use crate::rx::timestamps::RecentTimestamp;
 use crate::wire::MAX_SACK_BLOCKS;
 
-/// Ranges for SACK blocks.
+/// Offsets of the data that SACK blocks report, as many as fit into a segment.
 pub type SackRanges = SmallVec<[Range<u64>; MAX_SACK_BLOCKS]>;
 
 /// The receiving side's fields in an outgoing segment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AckFields {
-    /// RCV.NXT.
+    /// RCV.NXT: the offset of the next byte expected.
     pub ack: u64,
-    /// The window field, scaled.
+    /// The window as on the wire, shifted by the negotiated scale (RFC 7323, section 2.2).
     pub window: u16,
     /// SACK blocks, a duplicate first (RFC 2883), then that of the latest segment (RFC 2018, section 4).
     pub sack: SackRanges,
@@ -100,7 +100,7 @@ impl Receiver {
     }
 }
 
-/// Timestamps (RFC 7323).
+/// Timestamps, and protection against wrapped sequence numbers (RFC 7323).
 impl Receiver {
     /// Enables timestamps; the peer's SYN carried `value`.
     pub fn enable_timestamps(&mut self, now: Instant, value: u32) {
