@@ -51,7 +51,7 @@ impl OutFile {
         Ok(())
     }
 
-    /// Writes the file.
+    /// Replaces the file by `text` without a note on standard error; fails where it cannot be written.
     pub(crate) fn write_silently(&self, text: &str) -> Result<(), Failure> {
         replace(&self.path, text.as_bytes()).map_err(|error| Failure::file(&self.path, error))
     }

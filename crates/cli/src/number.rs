@@ -8,7 +8,7 @@ use core::str::FromStr;
 use base::{ByteCount, Duration, ParseQuantityError};
 use thinstream::EndpointOptions;
 
-/// Any whole number.
+/// Reads a whole number from 0 to 2^64 - 1.
 pub(crate) fn whole(text: &str) -> Result<u64, ParseQuantityError> {
     text.parse().map_err(|_| ParseQuantityError::new(text, "a whole number such as 1"))
 }

@@ -64,14 +64,6 @@ const WRITTEN: [&str; 9] = [
 /// How the names of such files end.
 const WRITTEN_ENDINGS: [&str; 9] = ["c", "cc", "go", "h", "ipynb", "pkt", "py", "toml", "ts"];
 
-/// Files with a doc comment that repeats names around its item, to be rewritten: others are changing them at present.
-const REPEAT_NAMES: [&str; 4] = [
-    "crates/cli/src/demo/pictures.rs",
-    "crates/cli/src/file.rs",
-    "crates/cli/src/number.rs",
-    "crates/cli/src/trace/tables/columns.rs",
-];
-
 type Rooms = BTreeMap<String, BTreeSet<String>>;
 
 fn root() -> PathBuf {
@@ -588,9 +580,6 @@ fn doc_comments_say_more_than_the_names_of_their_items() {
     let mut faults = Vec::new();
     for folder in PLAIN_COMMENTS {
         for (name, text) in texts(folder) {
-            if REPEAT_NAMES.contains(&name.as_str()) {
-                continue;
-            }
             let found = repetitions::of_rust(&name, &text).into_iter();
             faults.extend(found.map(|(line, text)| format!("{name}:{line}: {text}")));
         }

@@ -30,7 +30,7 @@ fn millis(value: f64) -> String {
     format!("{} ms", (value / digits).round() * digits)
 }
 
-/// The caption of the picture.
+/// The text below the picture in README.md, in Markdown, with the numbers of `report`.
 fn caption(report: &Report) -> String {
     let [lksctp, ours] = ["lksctp", SCTP_DEFAULT].map(|name| &of(report, name).results);
     let latency = |one: &PolicyResults| one.latency_ms.unwrap();

@@ -20,12 +20,12 @@ pub struct Listing {
     pub end: Option<String>,
 }
 
-/// A column of a [`Listing`].
+/// What stands below one title in all rows, and what becomes of it where a terminal is narrow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Title of the column.
+    /// Words above the cells, empty above the names of rows.
     pub title: String,
-    /// Contents of the column.
+    /// Whether the cells are words or numbers, and whether a narrow terminal may go without them.
     pub of: Of,
 }
 
@@ -46,7 +46,7 @@ pub enum Of {
 const NAMES: usize = 24;
 
 impl Column {
-    /// A column.
+    /// Cells of this kind below `title`.
     pub fn new(title: &str, of: Of) -> Column {
         Column { title: title.to_owned(), of }
     }
@@ -99,7 +99,7 @@ impl Listing {
         self.rows.push(cells.into_iter().collect());
     }
 
-    /// The listing in Markdown.
+    /// Heading, all columns whatever their width, and the closing sentence, for documents.
     pub fn markdown(&self) -> String {
         let heading = self.heading.iter().map(|heading| format!("### {heading}\n\n"));
         let about = self.about.iter().map(|about| format!("{about}\n\n"));

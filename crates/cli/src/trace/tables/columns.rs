@@ -7,7 +7,7 @@ use results::text_table::Table;
 pub(in crate::trace) enum Width {
     /// Columns that fit a hundred characters together.
     Narrow,
-    /// All columns.
+    /// Every column, however many characters a line has then.
     Wide,
 }
 
