@@ -97,7 +97,7 @@ pub enum IcmpError {
         mtu: u32,
     },
     /// No receiver there: the protocol, or the port of its UDP encapsulation, is unknown there.
-    NobodyThere,
+    NoListener,
     /// The datagram does not arrive: no route, host down, filtered.
     Unreachable,
 }

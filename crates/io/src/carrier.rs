@@ -47,22 +47,22 @@ pub trait Carrier: Send + Sync + 'static {
     fn try_recv(&self, batch: &mut RecvBatch) -> io::Result<()>;
 
     /// Whether some datagrams arrive apart, those that only acknowledge: they wake no task and wait for
-    /// [`Carrier::try_recv_quiet`].
-    fn has_quiet(&self) -> bool {
+    /// [`Carrier::try_recv_acks`].
+    fn separates_acks(&self) -> bool {
         false
     }
 
-    /// Has quiet datagrams wake the task that waits in [`Carrier::poll_quiet`], or not any more. Needs a
+    /// Has pure acknowledgements wake the task that waits in [`Carrier::poll_acks`], or not any more. Needs a
     /// tokio runtime with I/O enabled.
-    fn watch_quiet(&self, _watched: bool) {}
+    fn wake_on_acks(&self, _wakes: bool) {}
 
-    /// Ready when quiet datagrams have arrived, while they are watched.
-    fn poll_quiet(&self, _context: &mut Context<'_>) -> Poll<()> {
+    /// Ready when pure acknowledgements have arrived, while they wake the task.
+    fn poll_acks(&self, _context: &mut Context<'_>) -> Poll<()> {
         Poll::Pending
     }
 
-    /// Adds all quiet datagrams that have arrived to `batch`.
-    fn try_recv_quiet(&self, _batch: &mut RecvBatch) {}
+    /// Adds all pure acknowledgements that have arrived to `batch`.
+    fn try_recv_acks(&self, _batch: &mut RecvBatch) {}
 
     /// Adds datagrams to `batch`, or has `context` woken when there are any. Errors as in [`Carrier::try_recv`].
     fn poll_recv(&self, context: &mut Context<'_>, batch: &mut RecvBatch) -> Poll<io::Result<()>> {
@@ -109,7 +109,7 @@ impl<T: Carrier> Carrier for SendOnly<T> {
         Err(io::ErrorKind::WouldBlock.into())
     }
 
-    // Quiet datagrams are for the driver that receives.
+    // Pure acknowledgements are for the driver that receives.
 
     fn statistics(&self) -> CarrierStatistics {
         self.0.statistics()
@@ -126,7 +126,7 @@ pub struct RecvBatch {
     pub(crate) storage: Box<[u8]>,
     datagrams: VecDeque<(DatagramMeta, Datagram)>,
     /// Datagrams that arrived apart, and how long each had waited when it was read.
-    quiet: VecDeque<(Duration, DatagramMeta, Datagram)>,
+    acks: VecDeque<(Duration, DatagramMeta, Datagram)>,
     icmp: VecDeque<IcmpReport>,
 }
 
@@ -136,8 +136,8 @@ impl RecvBatch {
         RecvBatch::with(slots.max(1))
     }
 
-    /// A batch for quiet datagrams alone.
-    pub(crate) fn of_quiet() -> RecvBatch {
+    /// A batch for pure acknowledgements alone.
+    pub(crate) fn of_acks() -> RecvBatch {
         RecvBatch::with(0)
     }
 
@@ -145,7 +145,7 @@ impl RecvBatch {
         RecvBatch {
             storage: vec![0; slots * SLOT_SIZE].into_boxed_slice(),
             datagrams: VecDeque::new(),
-            quiet: VecDeque::new(),
+            acks: VecDeque::new(),
             icmp: VecDeque::new(),
         }
     }
@@ -175,23 +175,23 @@ impl RecvBatch {
         self.datagrams.is_empty()
     }
 
-    /// Removes and returns the quiet datagram that arrived first, and how long it had waited.
-    pub(crate) fn pop_quiet(&mut self) -> Option<(Duration, DatagramMeta, Datagram)> {
-        self.quiet.pop_front()
+    /// Removes and returns the pure acknowledgement that arrived first, and how long it had waited.
+    pub(crate) fn pop_ack(&mut self) -> Option<(Duration, DatagramMeta, Datagram)> {
+        self.acks.pop_front()
     }
 
     /// Adds a datagram that arrived apart, and had waited as long.
     #[cfg(target_os = "linux")]
-    pub(crate) fn push_quiet(&mut self, waited: Duration, meta: DatagramMeta, bytes: Bytes) {
-        self.quiet.push_back((waited, meta, bytes.into()));
+    pub(crate) fn push_ack(&mut self, waited: Duration, meta: DatagramMeta, bytes: Bytes) {
+        self.acks.push_back((waited, meta, bytes.into()));
     }
 
-    /// Sources of the quiet datagrams that have not been removed.
-    pub(crate) fn quiet_remotes(&self) -> impl Iterator<Item = SocketAddr> {
-        self.quiet.iter().map(|(_, meta, _)| meta.remote)
+    /// Sources of the pure acknowledgements that have not been removed.
+    pub(crate) fn ack_remotes(&self) -> impl Iterator<Item = SocketAddr> {
+        self.acks.iter().map(|(_, meta, _)| meta.remote)
     }
 
-    /// Sources of the datagrams that have not been removed, apart from quiet ones.
+    /// Sources of the datagrams that have not been removed, apart from pure acknowledgements.
     pub(crate) fn remotes(&self) -> impl Iterator<Item = SocketAddr> {
         self.datagrams.iter().map(|(meta, _)| meta.remote)
     }
@@ -214,7 +214,7 @@ impl RecvBatch {
 
     /// Whether the batch has a datagram or an ICMP error.
     pub(crate) fn has_any(&self) -> bool {
-        !self.datagrams.is_empty() || !self.quiet.is_empty() || !self.icmp.is_empty()
+        !self.datagrams.is_empty() || !self.acks.is_empty() || !self.icmp.is_empty()
     }
 
     /// Adds the datagrams of `stride` bytes each (the last may be shorter) in `start..start + length` of the

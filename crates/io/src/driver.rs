@@ -73,7 +73,7 @@ async fn wait<M: Machine, T: Carrier>(
         if let Poll::Ready(received) = carrier.poll_recv(context, inbox) {
             return Poll::Ready(received);
         }
-        let is_woken = carrier.poll_quiet(context).is_ready()
+        let is_woken = carrier.poll_acks(context).is_ready()
             || mailed.as_mut().poll(context).is_ready()
             || shared.poll_work(context);
         if is_woken { Poll::Ready(Ok(())) } else { Poll::Pending }

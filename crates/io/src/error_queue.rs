@@ -158,7 +158,7 @@ mod tests {
                 socket.socket().send_to(&datagram, &to).unwrap();
             }
             let report = next(&queue).await;
-            assert_eq!((report.remote, report.error), (nobody, IcmpError::NobodyThere));
+            assert_eq!((report.remote, report.error), (nobody, IcmpError::NoListener));
             assert!(report.quoted.len() >= 20 && report.quoted.iter().all(|byte| *byte == round));
         }
     }

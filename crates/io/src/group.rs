@@ -29,7 +29,7 @@ pub fn can_group() -> bool {
 /// a tokio runtime with I/O enabled.
 ///
 /// With [`Steering::VerificationTag`] and [`Steering::Records`], packets that only acknowledge data wait apart on Linux and wake
-/// no task ([`Carrier::try_recv_quiet`](crate::Carrier::try_recv_quiet)). An encrypted one is known by its size.
+/// no task ([`Carrier::try_recv_acks`](crate::Carrier::try_recv_acks)). An encrypted one is known by its size.
 ///
 /// The order of the sockets is that of their numbers; it changes as soon as one of them is closed, so that all should be
 /// kept until none is needed. What distributes them is a hint: a datagram may come to any.
@@ -64,11 +64,11 @@ mod linux {
 
     use super::Steering;
     use crate::carrier::Carrier;
-    use crate::udp::{Quiet, UdpCarrier};
+    use crate::udp::{AckSocket, UdpCarrier};
 
-    /// Adds `count - 1` sockets to `first`, and a quiet one to each unless addresses alone steer. `first` is alone at its address:
-    /// the system refuses an address for several sockets unless each of them agreed, and the first one agrees once it has the
-    /// address.
+    /// Adds `count - 1` sockets to `first`, and one for pure acknowledgements to each unless addresses alone steer. `first` is
+    /// alone at its address: the system refuses an address for several sockets unless each of them agreed, and the first one
+    /// agrees once it has the address.
     pub(super) fn group(
         first: UdpCarrier,
         count: usize,
@@ -87,9 +87,9 @@ mod linux {
             Steering::Addresses => (0, by_addresses(modulus, 0)),
         };
         // Needed only where there are several others; without the program they would get datagrams.
-        let quiet = (0..of_acknowledgements).map(|_| Quiet::bind_beside(address));
-        let quiet = match quiet.collect::<io::Result<Vec<_>>>() {
-            Ok(quiet) => quiet,
+        let acks = (0..of_acknowledgements).map(|_| AckSocket::bind_beside(address));
+        let acks = match acks.collect::<io::Result<Vec<_>>>() {
+            Ok(acks) => acks,
             Err(_) if count == 1 => return Ok(group),
             Err(_) => Vec::new(),
         };
@@ -97,16 +97,16 @@ mod linux {
             Err(_) if count == 1 => return Ok(group),
             attached => attached?,
         }
-        group.iter_mut().zip(quiet).for_each(|(carrier, quiet)| carrier.set_quiet(quiet));
+        group.iter_mut().zip(acks).for_each(|(carrier, acks)| carrier.set_acks(acks));
         Ok(group)
     }
 
     /// Bytes of an SCTP packet with one SACK chunk that reports neither gaps nor duplicates: the common header and the chunk.
-    const QUIET_LENGTH: u32 = 12 + 16;
+    const ACK_LENGTH: u32 = 12 + 16;
 
-    /// Classic BPF over the payload of UDP, an SCTP packet: returns the number of a socket, that of the quiet one of the same
-    /// tag for a packet of one SACK chunk that reports neither gaps nor duplicates (RFC 9260, section 3.3.4). For a payload
-    /// that is too short the program returns 0.
+    /// Classic BPF over the payload of UDP, an SCTP packet: returns the number of a socket, and for a packet of one SACK chunk
+    /// that reports neither gaps nor duplicates (RFC 9260, section 3.3.4) the number of the same tag's socket for
+    /// acknowledgements. For a payload that is too short the program returns 0.
     fn by_tag(sockets: u32) -> Vec<sock_filter> {
         const SACK: u32 = 3;
         /// Places in the packet.
@@ -115,7 +115,7 @@ mod linux {
         let (remainder, answer) = (compute(libc::BPF_MOD, sockets), answer());
         let by_tag = [
             operation(libc::BPF_LD | libc::BPF_W | libc::BPF_LEN, 0),
-            unless(QUIET_LENGTH, 6),
+            unless(ACK_LENGTH, 6),
             load(libc::BPF_B, CHUNK_TYPE),
             unless(SACK, 4),
             load(libc::BPF_W, TAG),
@@ -132,8 +132,9 @@ mod linux {
     }
 
     /// Classic BPF over the payload of UDP, a record of DTLS 1.3 (RFC 9147, section 4) without a connection id: returns the number
-    /// of a socket for the sender's address and port, that of its quiet one for a record of the size that a SACK has. Another
-    /// packet of that size, such as an ABORT with a reason of eight bytes, waits as long as a SACK may.
+    /// of a socket for the sender's address and port, and for a record of the size that a SACK has the number of that one's
+    /// socket for acknowledgements. Another packet of that size, such as an ABORT with a reason of eight bytes, waits as long
+    /// as a SACK may.
     fn by_record(sockets: u32) -> Vec<sock_filter> {
         /// Bytes of the record around its content: the header with a sequence number of 16 bits and a length, the type of the
         /// content, and the tag of the cipher.
@@ -141,17 +142,17 @@ mod linux {
         /// Such a header begins with these bits, above those of the epoch.
         const FORM: u32 = 0b0010_1100;
         const FORM_BITS: u32 = 0b1111_1100;
-        let quiet = by_addresses(sockets, sockets);
+        let acks = by_addresses(sockets, sockets);
         // Programs are a few operations long.
-        let past_quiet = quiet.len() as u8;
+        let past_acks = acks.len() as u8;
         let by_form = [
             operation(libc::BPF_LD | libc::BPF_W | libc::BPF_LEN, 0),
-            unless(AROUND + QUIET_LENGTH, 3 + past_quiet),
+            unless(AROUND + ACK_LENGTH, 3 + past_acks),
             load(libc::BPF_B, 0),
             compute(libc::BPF_AND, FORM_BITS),
-            unless(FORM, past_quiet),
+            unless(FORM, past_acks),
         ];
-        [&by_form[..], &quiet, &by_addresses(sockets, 0)].concat()
+        [&by_form[..], &acks, &by_addresses(sockets, 0)].concat()
     }
 
     /// Classic BPF that returns a number of `sockets`, from `first`, for the address and port of the sender.

@@ -163,22 +163,22 @@ impl<T: Carrier> Carrier for Sockets<T> {
         if received { Ok(()) } else { Err(io::ErrorKind::WouldBlock.into()) }
     }
 
-    fn has_quiet(&self) -> bool {
-        self.sockets.iter().any(Carrier::has_quiet)
+    fn separates_acks(&self) -> bool {
+        self.sockets.iter().any(Carrier::separates_acks)
     }
 
-    fn watch_quiet(&self, watched: bool) {
-        self.sockets.iter().for_each(|socket| socket.watch_quiet(watched));
+    fn wake_on_acks(&self, wakes: bool) {
+        self.sockets.iter().for_each(|socket| socket.wake_on_acks(wakes));
     }
 
-    fn poll_quiet(&self, context: &mut Context<'_>) -> Poll<()> {
+    fn poll_acks(&self, context: &mut Context<'_>) -> Poll<()> {
         // All of them, so that each wakes the task.
-        let ready = self.sockets.iter().filter(|one| one.poll_quiet(context).is_ready()).count();
+        let ready = self.sockets.iter().filter(|one| one.poll_acks(context).is_ready()).count();
         if ready > 0 { Poll::Ready(()) } else { Poll::Pending }
     }
 
-    fn try_recv_quiet(&self, batch: &mut RecvBatch) {
-        self.sockets.iter().for_each(|socket| socket.try_recv_quiet(batch));
+    fn try_recv_acks(&self, batch: &mut RecvBatch) {
+        self.sockets.iter().for_each(|socket| socket.try_recv_acks(batch));
     }
 
     fn statistics(&self) -> CarrierStatistics {

@@ -1,9 +1,9 @@
 //! UDP sockets with batched sends and receives: UDP encapsulation of SCTP (RFC 6951).
 
 #[cfg(target_os = "linux")]
-mod many;
+mod acks;
 #[cfg(target_os = "linux")]
-mod quiet;
+mod many;
 
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV6};
@@ -15,7 +15,7 @@ use quinn_udp::{EcnCodepoint, RecvMeta, UdpSockRef, UdpSocketState};
 use socket2::{Domain, Protocol, Socket, Type};
 
 #[cfg(target_os = "linux")]
-pub(crate) use self::quiet::Quiet;
+pub(crate) use self::acks::AckSocket;
 use crate::carrier::{
     BindError, Carrier, CarrierStatistics, Counters, PASSING_ERRORS_MAX, RecvBatch, SLOT_SIZE,
     canonical, is_passing,
@@ -49,7 +49,7 @@ pub struct UdpCarrier {
     errors: Option<ErrorQueue>,
     /// Where packets that only acknowledge arrive apart.
     #[cfg(target_os = "linux")]
-    quiet: Option<Box<Quiet>>,
+    acks: Option<Box<AckSocket>>,
     state: UdpSocketState,
     fragmentation: Fragmentation,
     local: SocketAddr,
@@ -71,8 +71,8 @@ impl UdpCarrier {
 
     /// Packets that only acknowledge arrive at this socket from now on.
     #[cfg(target_os = "linux")]
-    pub(crate) fn set_quiet(&mut self, quiet: Quiet) {
-        self.quiet = Some(Box::new(quiet));
+    pub(crate) fn set_acks(&mut self, acks: AckSocket) {
+        self.acks = Some(Box::new(acks));
     }
 
     /// The socket, to set options.
@@ -321,28 +321,28 @@ impl Carrier for UdpCarrier {
     }
 
     #[cfg(target_os = "linux")]
-    fn has_quiet(&self) -> bool {
-        self.quiet.is_some()
+    fn separates_acks(&self) -> bool {
+        self.acks.is_some()
     }
 
     #[cfg(target_os = "linux")]
-    fn watch_quiet(&self, watched: bool) {
-        if let Some(quiet) = &self.quiet {
-            quiet.set_watched(watched);
+    fn wake_on_acks(&self, wakes: bool) {
+        if let Some(acks) = &self.acks {
+            acks.set_waking(wakes);
         }
     }
 
     #[cfg(target_os = "linux")]
-    fn poll_quiet(&self, context: &mut Context<'_>) -> Poll<()> {
-        self.quiet.as_ref().map_or(Poll::Pending, |quiet| quiet.poll_arrival(context))
+    fn poll_acks(&self, context: &mut Context<'_>) -> Poll<()> {
+        self.acks.as_ref().map_or(Poll::Pending, |acks| acks.poll_arrival(context))
     }
 
     #[cfg(target_os = "linux")]
-    fn try_recv_quiet(&self, batch: &mut RecvBatch) {
-        let Some(quiet) = &self.quiet else { return };
-        let received = quiet.receive(|waited, meta, bytes| {
+    fn try_recv_acks(&self, batch: &mut RecvBatch) {
+        let Some(acks) = &self.acks else { return };
+        let received = acks.receive(|waited, meta, bytes| {
             self.counters.on_received(1, bytes.len());
-            batch.push_quiet(waited.into(), self.describe(meta), bytes);
+            batch.push_ack(waited.into(), self.describe(meta), bytes);
         });
         match received {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => {
@@ -387,7 +387,7 @@ fn open(address: SocketAddr, beside: bool) -> io::Result<UdpCarrier> {
         #[cfg(target_os = "linux")]
         errors: None,
         #[cfg(target_os = "linux")]
-        quiet: None,
+        acks: None,
         state,
         fragmentation,
         local,

@@ -146,7 +146,7 @@ pub enum Failure {
     /// The peer did not answer during set-up.
     NoAnswer,
     /// ICMP reported that the peer's address has no SCTP (RFC 9260, section 10).
-    NobodyThere,
+    NoListener,
     /// The peer stopped acknowledging (Association.Max.Retrans).
     Unreachable,
     /// The peer was silent for longer than [`dead_after`](crate::AssociationOptions::dead_after) allows.
@@ -186,7 +186,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::NoAnswer => f.write_str("the peer did not answer"),
-            Failure::NobodyThere => f.write_str("no endpoint listens at the peer's address"),
+            Failure::NoListener => f.write_str("no endpoint listens at the peer's address"),
             Failure::Unreachable => f.write_str("the peer stopped answering"),
             Failure::Silent { span } => {
                 write!(f, "nothing was heard from the peer for {}", span.rounded())

@@ -41,7 +41,7 @@ pub enum Failure {
     TimedOut(Duration),
     /// For two seconds ICMP reported for every datagram that no socket listens at the peer's
     /// address.
-    NobodyThere,
+    NoListener,
     /// The peer, or an attacker on the path, broke the protocol; the text is the DTLS crate's.
     Protocol(String),
 }
@@ -57,7 +57,7 @@ impl fmt::Display for Failure {
                     "the peer did not finish the handshake within {seconds} s: it is away, or refuses this key"
                 )
             }
-            Failure::NobodyThere => f.write_str("no socket listens at the peer's address"),
+            Failure::NoListener => f.write_str("no socket listens at the peer's address"),
             Failure::Protocol(reason) => write!(f, "the peer broke DTLS: {reason}"),
         }
     }

@@ -35,9 +35,9 @@ pub enum Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SoftError {
     /// ICMP reported an unreachable port or protocol at the peer. This ends an attempt to open
-    /// ([`Failure::NobodyThere`]), but not an established connection, since an attacker may forge it (RFC 5927,
+    /// ([`Failure::NoListener`]), but not an established connection, since an attacker may forge it (RFC 5927,
     /// section 5.2).
-    NobodyThere,
+    NoListener,
     /// ICMP reported that a segment did not reach the peer: no route, a host that is down, a header that a router
     /// rejects.
     Unreachable,
@@ -55,7 +55,7 @@ impl SoftError {
 impl fmt::Display for SoftError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            SoftError::NobodyThere => "ICMP says that no process listens at the peer's address",
+            SoftError::NoListener => "ICMP says that no process listens at the peer's address",
             SoftError::Unreachable => "ICMP says that the peer cannot be reached",
             SoftError::Retransmissions => "what is sent again and again is not acknowledged",
         })
@@ -72,7 +72,7 @@ pub enum Failure {
     /// The peer did not answer the SYN, or the SYN ACK.
     NoAnswer,
     /// ICMP reported an unreachable port or protocol at the peer.
-    NobodyThere,
+    NoListener,
     /// The peer did not answer, and ICMP reported it as unreachable.
     Unreachable,
     /// The peer stopped acknowledging.
@@ -96,7 +96,7 @@ impl fmt::Display for Failure {
             Failure::Refused => "the peer refused the connection",
             Failure::Reset => "the peer reset the connection",
             Failure::NoAnswer => "the peer did not answer",
-            Failure::NobodyThere => "no process listens at the peer's address",
+            Failure::NoListener => "no process listens at the peer's address",
             Failure::Unreachable => "the peer cannot be reached",
             Failure::TimedOut => "the peer stopped acknowledging",
             Failure::KeepAlive => "the peer stopped answering",

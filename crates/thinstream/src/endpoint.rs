@@ -93,7 +93,7 @@ impl Endpoint {
     /// [`connect_timeout`](Endpoint::connect_timeout) has another limit. An encrypted session with
     /// the peer is set up first, within the same time again. On Linux an endpoint that does not
     /// listen learns within about two seconds that no socket listens at the peer's address
-    /// ([`ConnectError::NobodyThere`]).
+    /// ([`ConnectError::NoListener`]).
     ///
     /// Dropping the future gives the attempt up.
     ///

@@ -47,7 +47,7 @@ pub enum SessionError {
     NoAnswer,
     /// ICMP reports that no socket listens at the peer's address.
     #[error("no socket listens there")]
-    NobodyThere,
+    NoListener,
     /// The peer answered, and did not finish the handshake: it may refuse this side's key.
     #[error(
         "the peer did not finish the handshake within {after:?}: it is away, or refuses this key"
@@ -77,7 +77,7 @@ pub enum ConnectError {
     /// ICMP reports that no socket listens at the peer's address: over UDP of every INIT for two seconds, so that a
     /// server that is about to start is found.
     #[error("no endpoint listens at {remote}")]
-    NobodyThere {
+    NoListener {
         /// Address at which no socket listens.
         remote: SocketAddr,
     },

@@ -103,7 +103,7 @@ async fn a_closed_port_refuses_before_any_timeout() {
     let to = nobody();
     let error = within(connect(to, AssociationOptions::default())).await.unwrap_err();
     if cfg!(target_os = "linux") {
-        assert!(matches!(error, ConnectError::NobodyThere { remote } if remote == to), "{error}");
+        assert!(matches!(error, ConnectError::NoListener { remote } if remote == to), "{error}");
         assert!(error.to_string().contains(&to.to_string()), "{error}");
     }
 }

@@ -77,7 +77,7 @@ impl<P: Carried> Air<P> {
 
     /// Whether nothing is under way.
     #[must_use]
-    pub fn is_quiet(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.under_way.iter().all(VecDeque::is_empty)
     }
 

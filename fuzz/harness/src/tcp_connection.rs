@@ -262,7 +262,7 @@ impl Bench {
         let error = match error % 3 {
             0 => IcmpError::PacketTooBig { mtu: u32::from(error) * 6 },
             1 => IcmpError::Unreachable,
-            _ => IcmpError::NobodyThere,
+            _ => IcmpError::NoListener,
         };
         let remote = SocketAddr::new(host(2), 0);
         let icmp = Icmp { local: Some(host(1)), remote, error, quoted: &quoted };

@@ -244,7 +244,7 @@ impl World {
 
     /// Where nothing is under way, time passes until the next timer expires.
     fn rest(&mut self) {
-        if let Some(due) = self.next_timeout().filter(|_| self.air.is_quiet()) {
+        if let Some(due) = self.next_timeout().filter(|_| self.air.is_empty()) {
             self.pass(due.since(self.now));
         }
     }
@@ -266,7 +266,7 @@ impl World {
         let error = match error % 4 {
             0 => IcmpError::PacketTooBig { mtu: u32::from(error) * 6 },
             1 => IcmpError::Unreachable,
-            2 => IcmpError::NobodyThere,
+            2 => IcmpError::NoListener,
             _ => IcmpError::PacketTooBig { mtu: 0 },
         };
         let quoted = &flying.bytes[..8];

@@ -68,7 +68,7 @@ pub(super) fn may_help(error: &AssociationError) -> bool {
         AssociationError::Failed(failure) => matches!(
             failure,
             Failure::NoAnswer
-                | Failure::NobodyThere
+                | Failure::NoListener
                 | Failure::Unreachable
                 | Failure::Silent { .. }
                 | Failure::Forgotten

@@ -1,5 +1,5 @@
-//! When the driver reads quiet datagrams, those that only acknowledge and wake no task
-//! ([`Carrier::try_recv_quiet`](crate::Carrier::try_recv_quiet)).
+//! When the driver reads pure acknowledgements, which need not wake its task
+//! ([`Carrier::try_recv_acks`](crate::Carrier::try_recv_acks)).
 //!
 //! A thin stream needs an acknowledgement only once it sends again, or its timer expires. Most of them can therefore wait
 //! until the driver runs anyway, and one system call reads many.
@@ -11,26 +11,26 @@ use base::{Duration, Instant};
 
 use crate::carrier::RecvBatch;
 
-/// The driver reads quiet datagrams if it last did so longer ago.
+/// The driver reads pure acknowledgements if it last did so longer ago.
 const REST: Duration = Duration::from_millis(1);
 
 /// Most peers that are listed, the latest.
 const LISTED: usize = 32;
 
-/// Time after which quiet datagrams are watched no more.
+/// Time after which pure acknowledgements wake the task no more.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Number of datagrams for which even a small socket buffer has room. If as many leave at a time and few are acknowledged
-/// meanwhile, or as many were read at once (a flood), acknowledgements might find no room there: then they are watched.
+/// meanwhile, or as many were read at once (a flood), acknowledgements might find no room there: then they wake the task.
 const CROWD: usize = 128;
 
 /// Datagrams that leave within this time leave at a time.
 const AT_A_TIME: Duration = Duration::from_millis(10);
 
-/// Time for which quiet datagrams are watched after a crowd: acknowledgements take a round trip.
+/// Time for which pure acknowledgements wake the task after a crowd: acknowledgements take a round trip.
 const CROWDED: Duration = Duration::from_secs(1);
 
-/// State of the driver about quiet datagrams.
+/// State of the driver about pure acknowledgements.
 #[derive(Debug, Default)]
 pub(super) struct Hearing {
     /// All that had arrived by then is read.
@@ -39,14 +39,14 @@ pub(super) struct Hearing {
     addressed: VecDeque<SocketAddr>,
     /// When the machine last waited for acknowledgements.
     impatient_at: Instant,
-    pub(super) is_watching: bool,
+    pub(super) wakes_on_acks: bool,
     /// Datagrams sent since then, for at most [`AT_A_TIME`], less those that acknowledged meanwhile.
     unheard: (Instant, usize),
     crowded_until: Instant,
 }
 
 impl Hearing {
-    /// Whether quiet datagrams must be read before the machine gets `inbox` and the time.
+    /// Whether pure acknowledgements must be read before the machine gets `inbox` and the time.
     pub(super) fn is_due(
         &self,
         now: Instant,
@@ -58,9 +58,9 @@ impl Hearing {
             || inbox.remotes().any(|remote| self.addressed.contains(&remote))
     }
 
-    /// Whether quiet datagrams must be read before a call of the application.
+    /// Whether pure acknowledgements must be read before a call of the application.
     pub(super) fn is_stale(&self, now: Instant) -> bool {
-        self.is_watching || (!self.addressed.is_empty() && self.heard_at + REST <= now)
+        self.wakes_on_acks || (!self.addressed.is_empty() && self.heard_at + REST <= now)
     }
 
     /// All that had arrived by now is read; it came from these peers.
@@ -101,14 +101,14 @@ impl Hearing {
         self.see_crowd(now, self.unheard.1);
     }
 
-    /// Whether quiet datagrams should be watched while the driver waits, where the machine waits for acknowledgements or not.
-    pub(super) fn should_watch(&mut self, now: Instant, is_impatient: bool) -> bool {
+    /// Whether pure acknowledgements should wake the driver that waits, where the machine waits for them (`is_impatient`) or not.
+    pub(super) fn should_wake_on_acks(&mut self, now: Instant, is_impatient: bool) -> bool {
         if is_impatient {
             self.impatient_at = now;
         }
         is_impatient
             || self.is_crowded(now)
-            || (self.is_watching && now < self.impatient_at + PATIENCE)
+            || (self.wakes_on_acks && now < self.impatient_at + PATIENCE)
     }
 }
 
@@ -124,7 +124,7 @@ mod tests {
     }
 
     fn inbox(from: u16) -> RecvBatch {
-        let mut inbox = RecvBatch::of_quiet();
+        let mut inbox = RecvBatch::of_acks();
         let meta =
             DatagramMeta { local: peer(1), remote: peer(from), ecn: Ecn::NotEct, origin: None };
         inbox.push_datagram(meta, Bytes::new().into());
@@ -154,14 +154,14 @@ mod tests {
     #[test]
     fn a_machine_that_waits_for_acknowledgements_has_them_watched_and_for_a_while_longer() {
         let (mut now, mut hearing) = (Instant::from_millis(10), Hearing::default());
-        assert!(!hearing.should_watch(now, false));
+        assert!(!hearing.should_wake_on_acks(now, false));
         hearing.on_heard(now, [].into_iter());
-        assert!(hearing.should_watch(now, true));
-        hearing.is_watching = true;
+        assert!(hearing.should_wake_on_acks(now, true));
+        hearing.wakes_on_acks = true;
         assert!(hearing.is_due(now, None, &inbox(2)));
         now += PATIENCE / 2;
-        assert!(hearing.should_watch(now, false));
-        assert!(!hearing.should_watch(now + PATIENCE, false));
+        assert!(hearing.should_wake_on_acks(now, false));
+        assert!(!hearing.should_wake_on_acks(now + PATIENCE, false));
     }
 
     #[test]
@@ -170,7 +170,7 @@ mod tests {
         // As many over a longer time are read in between.
         for _ in 0..20 {
             hearing.on_sent(now, (0..100).map(peer));
-            assert!(!hearing.should_watch(now, false));
+            assert!(!hearing.should_wake_on_acks(now, false));
             now += AT_A_TIME;
         }
         // So are as many that are acknowledged one after another, however fast.
@@ -178,12 +178,12 @@ mod tests {
             hearing.on_sent(now, (0..100).map(peer));
             hearing.on_heard(now, (0..100).map(peer));
         }
-        assert!(!hearing.should_watch(now, false));
+        assert!(!hearing.should_wake_on_acks(now, false));
         hearing.on_sent(now, (0..100).map(peer));
         hearing.on_sent(now, (100..128).map(peer));
-        assert!(hearing.should_watch(now, false) && hearing.is_crowded(now));
+        assert!(hearing.should_wake_on_acks(now, false) && hearing.is_crowded(now));
         now += CROWDED;
-        assert!(!hearing.should_watch(now, false));
+        assert!(!hearing.should_wake_on_acks(now, false));
         hearing.on_heard(now, (0..127).map(peer));
         assert!(!hearing.is_crowded(now));
         hearing.on_heard(now, (0..128).map(|_| peer(9)));

@@ -12,7 +12,7 @@ pub trait Hook<M>: Send {
     fn after_input(&mut self, machine: &mut M, now: Instant);
 
     /// Whether the machine waits for acknowledgements to go on, so that each must reach it at once; otherwise those that
-    /// arrive apart ([`Carrier::has_quiet`](crate::Carrier::has_quiet)) may wait until a timer expires, a call is made, or
+    /// arrive apart ([`Carrier::separates_acks`](crate::Carrier::separates_acks)) may wait until a timer expires, a call is made, or
     /// something else arrives.
     fn awaits_acknowledgements(&self, _machine: &M) -> bool {
         true

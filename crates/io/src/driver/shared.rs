@@ -1,6 +1,6 @@
 //! The machine between its driver and its application.
 
-mod quiet;
+mod acks;
 
 use std::fmt;
 use std::io;
@@ -66,8 +66,8 @@ struct Driven<M> {
 /// Calls of any [`Carrier`].
 trait Line: Send + Sync {
     fn try_send(&self, transmits: &[Transmit], buffer: &[u8]) -> usize;
-    fn try_recv_quiet(&self, batch: &mut RecvBatch);
-    fn watch_quiet(&self, watched: bool);
+    fn try_recv_acks(&self, batch: &mut RecvBatch);
+    fn wake_on_acks(&self, wakes: bool);
 }
 
 impl<T: Carrier> Line for T {
@@ -75,12 +75,12 @@ impl<T: Carrier> Line for T {
         Carrier::try_send(self, transmits, buffer)
     }
 
-    fn try_recv_quiet(&self, batch: &mut RecvBatch) {
-        Carrier::try_recv_quiet(self, batch);
+    fn try_recv_acks(&self, batch: &mut RecvBatch) {
+        Carrier::try_recv_acks(self, batch);
     }
 
-    fn watch_quiet(&self, watched: bool) {
-        Carrier::watch_quiet(self, watched);
+    fn wake_on_acks(&self, wakes: bool) {
+        Carrier::wake_on_acks(self, wakes);
     }
 }
 
@@ -239,8 +239,8 @@ impl<M: Machine> Shared<M> {
         carrier: Arc<T>,
     ) -> io::Result<Running<'_, M>> {
         let (alarm, waker) = (Alarm::new(self.clock)?, None);
-        let hearing = || Box::new((Hearing::default(), RecvBatch::of_quiet()));
-        let hearing = carrier.has_quiet().then(hearing);
+        let hearing = || Box::new((Hearing::default(), RecvBatch::of_acks()));
+        let hearing = carrier.separates_acks().then(hearing);
         let driven = Driven { hook: Box::new(hook), line: carrier, hearing, alarm, waker };
         self.lock().driven = Some(driven);
         Ok(Running(self))
@@ -275,10 +275,10 @@ impl<M: Machine> Shared<M> {
         if !has_waited && !state.drain(now) {
             return false;
         }
-        state.read_quiet(inbox, now);
+        state.read_acks(inbox, now);
         // What acknowledges is passed on as of its arrival, unless the machine was called since.
         let since = if has_waited { state.before } else { now };
-        let heard = state.feed_quiet(inbox, since, now);
+        let heard = state.feed_acks(inbox, since, now);
         let (mut any, left) = state.take_inputs(now);
         state.has_work |= left;
         // What the inputs of others queued leaves before more comes in.
@@ -316,7 +316,7 @@ impl<M: Machine> Shared<M> {
             std::mem::swap(&mut state.outbox, sending);
             return Next::Send;
         }
-        state.review_watching(now);
+        state.review_waking(now);
         state.deadline = state.machine.poll_timeout();
         state.is_driver_awake = false;
         Next::Wait
@@ -419,7 +419,7 @@ impl<M: Machine> State<M> {
         }
         self.deadline = self.machine.poll_timeout();
         self.set_alarm(now, None);
-        all && self.outbox.is_empty() && !self.must_begin_to_watch(now)
+        all && self.outbox.is_empty() && !self.must_begin_to_wake_on_acks(now)
     }
 
     /// Sets the alarm for the machine's deadline, to wake the driver by `waker`, or as before.

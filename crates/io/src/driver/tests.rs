@@ -346,12 +346,12 @@ async fn a_driver_that_is_woken_takes_input_that_came_by_another_way_and_answers
     driving.await.unwrap().unwrap();
 }
 
-/// A carrier that gives what the test puts into it: datagrams, and quiet ones with the time that they have waited.
+/// A carrier that gives what the test puts into it: datagrams, and pure acknowledgements with the time that they have waited.
 #[derive(Default)]
 struct Prepared {
     loud: std::sync::Mutex<Vec<SocketAddr>>,
-    quiet: std::sync::Mutex<Vec<(Duration, SocketAddr)>>,
-    watched: std::sync::atomic::AtomicBool,
+    acks: std::sync::Mutex<Vec<(Duration, SocketAddr)>>,
+    wakes: std::sync::atomic::AtomicBool,
     sent: std::sync::atomic::AtomicUsize,
     task: std::sync::Mutex<Option<std::task::Waker>>,
 }
@@ -366,9 +366,9 @@ impl Prepared {
         self.wake();
     }
 
-    fn push_quiet(&self, waited: Duration, remote: SocketAddr) {
-        self.quiet.lock().unwrap().push((waited, remote));
-        if self.is_watched() {
+    fn push_ack(&self, waited: Duration, remote: SocketAddr) {
+        self.acks.lock().unwrap().push((waited, remote));
+        if self.is_woken_by_acks() {
             self.wake();
         }
     }
@@ -379,8 +379,8 @@ impl Prepared {
         }
     }
 
-    fn is_watched(&self) -> bool {
-        self.watched.load(std::sync::atomic::Ordering::Relaxed)
+    fn is_woken_by_acks(&self) -> bool {
+        self.wakes.load(std::sync::atomic::Ordering::Relaxed)
     }
 
     fn sent(&self) -> usize {
@@ -412,29 +412,29 @@ impl Carrier for Prepared {
 
     fn try_recv(&self, batch: &mut RecvBatch) -> io::Result<()> {
         for remote in self.loud.lock().unwrap().drain(..) {
-            batch.push_datagram(Prepared::meta(remote), Bytes::from_static(b"loud").into());
+            batch.push_datagram(Prepared::meta(remote), Bytes::from_static(b"data").into());
         }
         Ok(())
     }
 
-    fn has_quiet(&self) -> bool {
+    fn separates_acks(&self) -> bool {
         true
     }
 
-    fn watch_quiet(&self, watched: bool) {
-        self.watched.store(watched, std::sync::atomic::Ordering::Relaxed);
+    fn wake_on_acks(&self, wakes: bool) {
+        self.wakes.store(wakes, std::sync::atomic::Ordering::Relaxed);
     }
 
-    fn poll_quiet(&self, _: &mut std::task::Context<'_>) -> Poll<()> {
-        match self.is_watched() && !self.quiet.lock().unwrap().is_empty() {
+    fn poll_acks(&self, _: &mut std::task::Context<'_>) -> Poll<()> {
+        match self.is_woken_by_acks() && !self.acks.lock().unwrap().is_empty() {
             true => Poll::Ready(()),
             false => Poll::Pending,
         }
     }
 
-    fn try_recv_quiet(&self, batch: &mut RecvBatch) {
-        for (waited, remote) in self.quiet.lock().unwrap().drain(..) {
-            batch.push_quiet(waited, Prepared::meta(remote), Bytes::from_static(b"quiet"));
+    fn try_recv_acks(&self, batch: &mut RecvBatch) {
+        for (waited, remote) in self.acks.lock().unwrap().drain(..) {
+            batch.push_ack(waited, Prepared::meta(remote), Bytes::from_static(b"ack"));
         }
     }
 
@@ -454,7 +454,7 @@ struct Noting {
 
 impl Machine for Noting {
     fn handle_datagram(&mut self, now: Instant, _: DatagramMeta, datagram: base::Datagram) {
-        let kind = if datagram.head == b"quiet"[..] { "quiet" } else { "loud" };
+        let kind = if datagram.head == b"ack"[..] { "ack" } else { "data" };
         assert!(self.inputs.last().is_none_or(|(_, at)| *at <= now), "time went back");
         self.inputs.push((kind, now));
     }
@@ -494,7 +494,7 @@ impl Hook<Noting> for NotingHook {
 
 type NotingDriver = tokio::task::JoinHandle<io::Result<()>>;
 
-/// A driver that waits, and has just read what was quiet.
+/// A driver that waits, and has just read the pure acknowledgements.
 async fn noting() -> (Arc<Shared<Noting>>, Arc<Prepared>, NotingDriver) {
     let shared = Shared::new(Noting::default(), Clock::start());
     let carrier = Arc::new(Prepared::default());
@@ -510,7 +510,7 @@ fn kinds(shared: &Shared<Noting>) -> Vec<&'static str> {
 const PEER: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), 9);
 
 #[tokio::test]
-async fn a_quiet_datagram_waits_for_the_timer_and_comes_before_it_as_of_its_arrival() {
+async fn a_pure_acknowledgement_waits_for_the_timer_and_comes_before_it_as_of_its_arrival() {
     let (shared, carrier, driving) = noting().await;
     let due = shared.clock().now() + Duration::from_millis(30);
     let called = shared.call(|machine, now| {
@@ -518,7 +518,7 @@ async fn a_quiet_datagram_waits_for_the_timer_and_comes_before_it_as_of_its_arri
         now
     });
     // Longer than since the call, before which the machine was told of nothing.
-    carrier.push_quiet(Duration::from_secs(1000), PEER);
+    carrier.push_ack(Duration::from_secs(1000), PEER);
     for _ in 0..10 {
         tokio::task::yield_now().await;
     }
@@ -529,25 +529,25 @@ async fn a_quiet_datagram_waits_for_the_timer_and_comes_before_it_as_of_its_arri
         }
     };
     tokio::time::timeout(StdDuration::from_secs(20), rung).await.unwrap();
-    assert_eq!(kinds(&shared), ["quiet", "timeout"]);
+    assert_eq!(kinds(&shared), ["ack", "timeout"]);
     assert_eq!(shared.inspect(|machine| machine.inputs[0].1), called);
     shared.close();
     driving.await.unwrap().unwrap();
 }
 
 #[tokio::test]
-async fn what_is_quiet_is_known_before_a_datagram_of_a_peer_that_was_sent_something() {
+async fn a_pure_acknowledgement_is_known_before_a_datagram_of_a_peer_that_was_sent_something() {
     let (shared, carrier, driving) = noting().await;
     tokio::time::sleep(StdDuration::from_millis(1)).await;
     shared.call(|machine, _| machine.sends.push(PEER));
     assert_eq!(carrier.sent(), 1, "it left within the call");
-    carrier.push_quiet(Duration::ZERO, PEER);
+    carrier.push_ack(Duration::ZERO, PEER);
     carrier.push(PEER);
     until_the_driver_waits(&shared).await;
     while kinds(&shared).len() < 2 {
         tokio::task::yield_now().await;
     }
-    assert_eq!(kinds(&shared), ["quiet", "loud"]);
+    assert_eq!(kinds(&shared), ["ack", "data"]);
     shared.close();
     driving.await.unwrap().unwrap();
 }
@@ -559,7 +559,7 @@ async fn a_call_that_sends_and_one_that_looks_know_of_what_arrived_a_while_ago()
     let exchange = async || {
         pause().await;
         shared.call(|machine, _| machine.sends.push(PEER));
-        carrier.push_quiet(Duration::ZERO, PEER);
+        carrier.push_ack(Duration::ZERO, PEER);
         pause().await;
     };
     exchange().await;
@@ -573,20 +573,20 @@ async fn a_call_that_sends_and_one_that_looks_know_of_what_arrived_a_while_ago()
 #[tokio::test]
 async fn a_machine_that_waits_for_acknowledgements_gets_each_at_once() {
     let (shared, carrier, driving) = noting().await;
-    assert!(!carrier.is_watched());
+    assert!(!carrier.is_woken_by_acks());
     shared.call(|machine, _| machine.is_impatient = true);
     until_the_driver_waits(&shared).await;
-    assert!(carrier.is_watched());
-    carrier.push_quiet(Duration::ZERO, PEER);
+    assert!(carrier.is_woken_by_acks());
+    carrier.push_ack(Duration::ZERO, PEER);
     while kinds(&shared).is_empty() {
         tokio::task::yield_now().await;
     }
     shared.call(|machine, _| machine.is_impatient = false);
-    // Patient for long enough, the driver watches no more.
+    // Patient for long enough, acknowledgements wake the driver no more.
     tokio::time::sleep(StdDuration::from_millis(150)).await;
     carrier.push(PEER);
     let over = async {
-        while carrier.is_watched() {
+        while carrier.is_woken_by_acks() {
             tokio::task::yield_now().await;
         }
     };

@@ -115,11 +115,11 @@ fn acknowledgement(tag: u32, gaps: u8) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn what_only_acknowledges_waits_apart_and_wakes_no_task_unless_it_is_watched() {
+async fn what_only_acknowledges_waits_apart_and_wakes_no_task_unless_asked_to() {
     for address in ["127.0.0.1:0", "[::1]:0", "[::]:0"] {
         for of in [1, 2, 3] {
             let sockets = group(of, address, Steering::VerificationTag);
-            assert!(sockets.iter().all(Carrier::has_quiet));
+            assert!(sockets.iter().all(Carrier::separates_acks));
             let mut to = sockets[0].local_addr();
             if to.ip().is_unspecified() {
                 to.set_ip("127.0.0.1".parse().unwrap());
@@ -133,17 +133,19 @@ async fn what_only_acknowledges_waits_apart_and_wakes_no_task_unless_it_is_watch
                 send(&sender, to, &acknowledgement(tag, 1)).await;
                 assert_eq!(arrival(&sockets).await, (tag as usize % of, 32), "a gap is urgent");
                 assert!(own.try_recv(&mut batch).is_err(), "nothing else arrived there");
-                own.try_recv_quiet(&mut batch);
-                let (waited, meta, datagram) = batch.pop_quiet().expect("it waited");
+                own.try_recv_acks(&mut batch);
+                let (waited, meta, datagram) = batch.pop_ack().expect("it waited");
                 assert_eq!(datagram.head, acknowledgement(tag, 0));
                 assert_eq!(meta.remote.port(), sender.local_addr().port());
                 assert!(waited < base::Duration::from_secs(20), "{waited}");
-                assert!(batch.pop_quiet().is_none());
+                assert!(batch.pop_ack().is_none());
             }
-            let arrives = std::future::poll_fn(|context| sockets[0].poll_quiet(context));
-            sockets[0].watch_quiet(true);
+            let arrives = std::future::poll_fn(|context| sockets[0].poll_acks(context));
+            sockets[0].wake_on_acks(true);
             send(&sender, to, &acknowledgement(of as u32, 0)).await;
-            tokio::time::timeout(Duration::from_secs(20), arrives).await.expect("it is watched");
+            tokio::time::timeout(Duration::from_secs(20), arrives)
+                .await
+                .expect("acknowledgements wake it");
         }
     }
 }
@@ -158,7 +160,7 @@ async fn a_record_of_an_acknowledgement_s_size_waits_apart_where_its_sender_s_re
     for address in ["127.0.0.1:0", "[::1]:0"] {
         for of in [1, 3] {
             let sockets = group(of, address, Steering::Records);
-            assert!(sockets.iter().all(Carrier::has_quiet));
+            assert!(sockets.iter().all(Carrier::separates_acks));
             let to = sockets[0].local_addr();
             let sender = UdpCarrier::bind(crate::unspecified_for(to)).unwrap();
             // Each but the last is urgent: a shorter and a longer record, one with a connection id, a packet without encryption.
@@ -175,10 +177,10 @@ async fn a_record_of_an_acknowledgement_s_size_waits_apart_where_its_sender_s_re
             }
             assert_eq!(at.len(), 1, "all are of one sender");
             let mut batch = RecvBatch::new(1);
-            sockets[*at.first().unwrap()].try_recv_quiet(&mut batch);
-            let quiet: Vec<_> = std::iter::from_fn(|| batch.pop_quiet()).collect();
-            assert_eq!(quiet.len(), others.len());
-            assert!(quiet.iter().all(|(.., datagram)| datagram.head == record(0x2d, 28)));
+            sockets[*at.first().unwrap()].try_recv_acks(&mut batch);
+            let acks: Vec<_> = std::iter::from_fn(|| batch.pop_ack()).collect();
+            assert_eq!(acks.len(), others.len());
+            assert!(acks.iter().all(|(.., datagram)| datagram.head == record(0x2d, 28)));
         }
     }
 }
@@ -191,12 +193,12 @@ async fn many_acknowledgements_are_read_at_once_in_their_order() {
         send(&sender, sockets[0].local_addr(), &acknowledgement(number + 1, 0)).await;
     }
     let mut batch = RecvBatch::new(1);
-    sockets[0].try_recv_quiet(&mut batch);
-    let numbers: Vec<_> = std::iter::from_fn(|| batch.pop_quiet())
+    sockets[0].try_recv_acks(&mut batch);
+    let numbers: Vec<_> = std::iter::from_fn(|| batch.pop_ack())
         .map(|(_, _, datagram)| u32::from_be_bytes(*datagram.head[4..].first_chunk().unwrap()))
         .collect();
     assert_eq!(numbers, (1..=100).collect::<Vec<_>>());
     assert_eq!(sockets[0].statistics().datagrams_received, 100);
-    sockets[0].try_recv_quiet(&mut batch);
+    sockets[0].try_recv_acks(&mut batch);
     assert!(!batch.has_any());
 }

@@ -124,7 +124,7 @@ pub(crate) fn icmp_error(is_v4: bool, kind: u8, code: u8, parameter: u32) -> Opt
     Some(match (is_v4, kind, code) {
         (true, 3, 4) | (false, 2, _) => IcmpError::PacketTooBig { mtu: parameter },
         (true, 3, _) => unreachable_v4(code),
-        (false, 1, 4) | (false, 4, 1) => IcmpError::NobodyThere,
+        (false, 1, 4) | (false, 4, 1) => IcmpError::NoListener,
         // Source quench is to be ignored (RFC 6633), redirects are for those with routes.
         (true, 11, _) | (false, 1 | 3, _) => IcmpError::Unreachable,
         _ => return None,
@@ -144,7 +144,7 @@ fn is_parameter_problem(protocol: u8, kind: u8) -> bool {
 /// Protocol and port unreachable are hard errors; the others may be transient (RFC 5461).
 fn unreachable_v4(code: u8) -> IcmpError {
     match code {
-        2 | 3 => IcmpError::NobodyThere,
+        2 | 3 => IcmpError::NoListener,
         _ => IcmpError::Unreachable,
     }
 }
@@ -246,7 +246,7 @@ mod tests {
     fn errors_of_icmp_mean_what_rfc_5461_says() {
         for code in 0..16 {
             let expected = match code {
-                2 | 3 => IcmpError::NobodyThere,
+                2 | 3 => IcmpError::NoListener,
                 4 => IcmpError::PacketTooBig { mtu: 1300 },
                 _ => IcmpError::Unreachable,
             };
@@ -267,7 +267,7 @@ mod tests {
             Some(Message::Error { report, .. }) => report.error,
             other => panic!("{other:?}"),
         };
-        assert_eq!(told(2), IcmpError::NobodyThere, "protocol unreachable");
+        assert_eq!(told(2), IcmpError::NoListener, "protocol unreachable");
         assert_eq!(told(3), IcmpError::Unreachable, "port unreachable");
     }
 
@@ -296,7 +296,7 @@ mod tests {
         quoted.extend_from_slice(b"\0\x16\xc0\x00SEQN");
         let told = |kind, code, mtu| error(&icmp_v6(kind, code, mtu, &quoted));
         assert_eq!(told(2, 0, 1280), IcmpError::PacketTooBig { mtu: 1280 });
-        assert_eq!(told(1, 4, 0), IcmpError::NobodyThere);
+        assert_eq!(told(1, 4, 0), IcmpError::NoListener);
         // RFC 9293, section 3.9.2.2: what a router finds wrong in a header is a soft error of TCP, whatever it is.
         assert_eq!([0, 1, 2].map(|code| told(4, code, 6)), [IcmpError::Unreachable; 3]);
         assert_eq!(told(1, 0, 0), IcmpError::Unreachable);

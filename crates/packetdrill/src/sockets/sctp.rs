@@ -372,12 +372,10 @@ fn errno_of(failure: &Failure, established: bool) -> Option<&'static str> {
         | Failure::Unreachable
         | Failure::Silent { .. }
         | Failure::ShutdownTimeout => "ETIMEDOUT",
-        Failure::AbortedByPeer { .. } | Failure::Forgotten | Failure::NobodyThere
-            if established =>
-        {
+        Failure::AbortedByPeer { .. } | Failure::Forgotten | Failure::NoListener if established => {
             "ECONNRESET"
         }
-        Failure::AbortedByPeer { .. } | Failure::Forgotten | Failure::NobodyThere => "ECONNREFUSED",
+        Failure::AbortedByPeer { .. } | Failure::Forgotten | Failure::NoListener => "ECONNREFUSED",
         Failure::ProtocolViolation(_) | Failure::StaleCookie | Failure::TooFewStreams { .. } => {
             "ECONNABORTED"
         }

@@ -266,7 +266,7 @@ fn errno_of(failure: Failure, icmp_error: &'static str) -> Option<&'static str> 
     Some(match failure {
         Failure::Refused => "ECONNREFUSED",
         Failure::Reset => "ECONNRESET",
-        Failure::NobodyThere => icmp_error,
+        Failure::NoListener => icmp_error,
         Failure::Unreachable => "EHOSTUNREACH",
         Failure::NoAnswer | Failure::TimedOut | Failure::KeepAlive | Failure::UserTimeout => {
             "ETIMEDOUT"

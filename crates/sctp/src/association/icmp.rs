@@ -14,11 +14,11 @@ impl Association {
     pub(crate) fn on_icmp(&mut self, now: Instant, path: PathId, error: IcmpError) {
         match (error, &self.phase) {
             (IcmpError::PacketTooBig { mtu }, _) => self.on_packet_too_big(now, path, mtu),
-            (IcmpError::NobodyThere, Phase::CookieWait(_)) => self.on_init_refused(now, path),
+            (IcmpError::NoListener, Phase::CookieWait(_)) => self.on_init_refused(now, path),
             // Rule ICMP8: protocol unreachable counts as an ABORT with the T bit. Over UDP (RFC 6951, section 5.5)
             // the port is unreachable, which may be due to a restarting server or a NAT.
-            (IcmpError::NobodyThere, _) if self.paths[path].remote().port() == 0 => {
-                self.fail(Failure::NobodyThere);
+            (IcmpError::NoListener, _) if self.paths[path].remote().port() == 0 => {
+                self.fail(Failure::NoListener);
             }
             // Rule ICMP9 allows it to count as an error of the path. It is not sufficient evidence to fail the path
             // without a timeout.
@@ -37,7 +37,7 @@ impl Association {
         let refusals = *handshake.refusals();
         let is_final = |id, path: &Path| refusals.are_final(id, path.remote().port() != 0);
         if self.paths.live().all(|(id, path)| is_final(id, path)) {
-            return self.fail(Failure::NobodyThere);
+            return self.fail(Failure::NoListener);
         }
         if self.paths.is_single() {
             return;

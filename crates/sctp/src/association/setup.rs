@@ -329,7 +329,7 @@ impl Association {
         let Some(handshake) = self.phase.handshake_mut() else { return };
         if !handshake.retry(self.options.max_init_retransmits) {
             let failure = match handshake.refusals().any() {
-                true => Failure::NobodyThere,
+                true => Failure::NoListener,
                 false => Failure::NoAnswer,
             };
             return self.fail(failure);

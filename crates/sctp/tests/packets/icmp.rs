@@ -85,7 +85,7 @@ fn a_message_that_names_less_than_any_link_carries_changes_nothing() {
 #[test]
 fn unreachable_alone_never_fails_a_path_or_an_association() {
     let mut bench = established();
-    for error in [IcmpError::Unreachable, IcmpError::NobodyThere] {
+    for error in [IcmpError::Unreachable, IcmpError::NoListener] {
         for _ in 0..100 {
             give(&mut bench, error, &quote(PORT, PEER_PORT, PEER_TAG));
         }
@@ -97,7 +97,7 @@ fn unreachable_alone_never_fails_a_path_or_an_association() {
 }
 
 #[test]
-fn nobody_there_explains_why_an_init_got_no_answer_if_it_quotes_that_init() {
+fn no_listener_explains_why_an_init_got_no_answer_if_it_quotes_that_init() {
     let failure = |quote: &dyn Fn(&[u8]) -> Vec<u8>, error| {
         let mut bench = Bench::new(EndpointOptions::default());
         let options = AssociationOptions::default();
@@ -113,17 +113,17 @@ fn nobody_there_explains_why_an_init_got_no_answer_if_it_quotes_that_init() {
         }
     };
     let whole = |init: &[u8]| init[..20].to_vec();
-    assert_eq!(failure(&whole, IcmpError::NobodyThere), Failure::NobodyThere);
+    assert_eq!(failure(&whole, IcmpError::NoListener), Failure::NoListener);
     assert_eq!(failure(&whole, IcmpError::Unreachable), Failure::NoAnswer);
     // Without the initiate tag anyone could have forged it.
     let short = |init: &[u8]| init[..8].to_vec();
-    assert_eq!(failure(&short, IcmpError::NobodyThere), Failure::NoAnswer);
+    assert_eq!(failure(&short, IcmpError::NoListener), Failure::NoAnswer);
     let forged = |init: &[u8]| {
         let mut forged = init[..20].to_vec();
         forged[16] ^= 1;
         forged
     };
-    assert_eq!(failure(&forged, IcmpError::NobodyThere), Failure::NoAnswer);
+    assert_eq!(failure(&forged, IcmpError::NoListener), Failure::NoAnswer);
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn no_message_makes_a_path_fail_that_was_to_fail_at_the_first_error() {
     let (id, now, remote) = (bench.id(), bench.now, bench.remote);
     let own = sctp::PathOptions { path_max_retrans: Some(0), ..sctp::PathOptions::default() };
     assert!(bench.endpoint.association_mut(id).unwrap().set_path_options(now, remote, &own));
-    give(&mut bench, IcmpError::NobodyThere, &quote(PORT, PEER_PORT, PEER_TAG));
+    give(&mut bench, IcmpError::NoListener, &quote(PORT, PEER_PORT, PEER_TAG));
     assert!(
         bench.endpoint.association_mut(id).unwrap().set_path_options(now, remote, &own),
         "it is judged anew"
@@ -176,14 +176,14 @@ fn refuse(bench: &mut Bench, span: Duration, answer: impl Fn(usize) -> Option<Ic
 }
 
 fn is_refused(bench: &Bench) -> bool {
-    bench.events.iter().any(|(_, event)| *event == Event::Failed(Failure::NobodyThere))
+    bench.events.iter().any(|(_, event)| *event == Event::Failed(Failure::NoListener))
 }
 
 const SECOND: Duration = Duration::from_secs(1);
 
 #[test]
 fn over_udp_an_attempt_ends_two_seconds_after_the_first_refusal_if_every_init_is_refused() {
-    let always = |_| Some(IcmpError::NobodyThere);
+    let always = |_| Some(IcmpError::NoListener);
     let mut bench = opening(&[CLIENT], SECOND);
     assert_eq!(refuse(&mut bench, Duration::from_millis(1_900), always), 2);
     assert!(!is_refused(&bench), "a server that is about to start is found");
@@ -199,7 +199,7 @@ fn over_udp_an_attempt_ends_two_seconds_after_the_first_refusal_if_every_init_is
 fn over_udp_one_init_without_a_refusal_begins_the_count_anew() {
     let mut bench = opening(&[CLIENT], SECOND);
     // Silence at every third INIT: a filter, and no closed port.
-    let now_and_then = |index| (index % 3 != 2).then_some(IcmpError::NobodyThere);
+    let now_and_then = |index| (index % 3 != 2).then_some(IcmpError::NoListener);
     assert_eq!(refuse(&mut bench, Duration::from_millis(8_900), now_and_then), 9);
     assert!(!is_refused(&bench));
     // Other router messages are no refusal.
@@ -212,20 +212,20 @@ fn over_udp_one_init_without_a_refusal_begins_the_count_anew() {
 fn an_attempt_to_several_addresses_ends_when_all_of_them_refuse() {
     let to = ["10.0.0.1:9899", "10.1.0.1:9899"];
     let mut bench = opening(&to, SECOND);
-    refuse(&mut bench, SECOND * 4, |_| Some(IcmpError::NobodyThere));
+    refuse(&mut bench, SECOND * 4, |_| Some(IcmpError::NoListener));
     assert!(is_refused(&bench));
     // Over IP each address refuses once, and the next is tried at once.
     let mut bench = opening(&["10.0.0.1:0", "10.1.0.1:0"], SECOND);
-    let first = |index| (index == 0).then_some(IcmpError::NobodyThere);
+    let first = |index| (index == 0).then_some(IcmpError::NoListener);
     assert_eq!(refuse(&mut bench, Duration::from_millis(500), first), 2);
     assert!(!is_refused(&bench));
     let mut bench = opening(&["10.0.0.1:0", "10.1.0.1:0"], SECOND);
-    let always = |_| Some(IcmpError::NobodyThere);
+    let always = |_| Some(IcmpError::NoListener);
     assert_eq!(refuse(&mut bench, Duration::from_millis(500), always), 2);
     assert!(is_refused(&bench));
     // One address refuses and one does not answer: the attempt continues.
     let mut bench = opening(&to, SECOND);
-    refuse(&mut bench, SECOND * 6, |index| (index % 2 == 0).then_some(IcmpError::NobodyThere));
+    refuse(&mut bench, SECOND * 6, |index| (index % 2 == 0).then_some(IcmpError::NoListener));
     assert!(!is_refused(&bench));
 }
 
@@ -238,11 +238,11 @@ fn over_ip_protocol_unreachable_ends_an_association_as_an_abort_would() {
         packet.append(sctp::wire::chunk::CookieEcho { cookie: &cookie }).unwrap();
     });
     let about = |tag| quote(PORT, PEER_PORT, tag);
-    give(&mut bench, IcmpError::NobodyThere, &about(VerificationTag(PEER_TAG.0 ^ 1)));
-    give(&mut bench, IcmpError::NobodyThere, &about(VerificationTag(0)));
+    give(&mut bench, IcmpError::NoListener, &about(VerificationTag(PEER_TAG.0 ^ 1)));
+    give(&mut bench, IcmpError::NoListener, &about(VerificationTag(0)));
     give(&mut bench, IcmpError::Unreachable, &about(PEER_TAG));
     assert_eq!(bench.state(), "ESTABLISHED");
-    give(&mut bench, IcmpError::NobodyThere, &about(PEER_TAG));
+    give(&mut bench, IcmpError::NoListener, &about(PEER_TAG));
     assert_eq!((bench.drain().len(), bench.state()), (0, "CLOSED"));
     assert!(is_refused(&bench));
 }

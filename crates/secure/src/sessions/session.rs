@@ -73,7 +73,7 @@ pub(super) struct Session {
     given_up: bool,
     /// Since when ICMP has reported that no socket listens.
     refused: Option<Instant>,
-    nobody_there: bool,
+    no_listener: bool,
     outgoing: VecDeque<(Transmit, Bytes)>,
     /// The first datagram of a client's handshake, which ICMP may quote.
     hello: Bytes,
@@ -111,7 +111,7 @@ impl Session {
             handshake_bytes: bytes,
             given_up: false,
             refused: None,
-            nobody_there: false,
+            no_listener: false,
             outgoing: VecDeque::new(),
             hello: Bytes::new(),
             sent: Sent::default(),
@@ -311,9 +311,9 @@ impl Session {
 
     /// ICMP about the ClientHello.
     pub(super) fn on_icmp(&mut self, now: Instant, icmp: &Icmp<'_>) {
-        if icmp.error == IcmpError::NobodyThere {
+        if icmp.error == IcmpError::NoListener {
             let since = *self.refused.get_or_insert(now);
-            self.nobody_there |= now.since(since) >= REFUSED_FOR;
+            self.no_listener |= now.since(since) >= REFUSED_FOR;
         }
     }
 
@@ -322,8 +322,8 @@ impl Session {
         let (role, remote, answered) = (self.role, self.route.remote, self.round_trip.is_some());
         match self.dtls.state() {
             _ if self.given_up => Some(Ended::Quietly),
-            _ if self.nobody_there => {
-                let failure = Failure::NobodyThere;
+            _ if self.no_listener => {
+                let failure = Failure::NoListener;
                 Some(Ended::With(Notice::Failed { remote, role, failure, answered }))
             }
             State::Handshaking | State::Open(_) => None,

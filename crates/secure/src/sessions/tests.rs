@@ -445,7 +445,7 @@ fn an_idle_session_closes_and_the_peer_learns_it() {
 fn icmp_about_a_hello_counts_if_it_quotes_the_random_and_goes_on_for_two_seconds() {
     let mut client = client(1);
     let hello = drain(&mut client, at(0)).remove(0).1;
-    let error = IcmpError::NobodyThere;
+    let error = IcmpError::NoListener;
     let report = |client: &mut Host, now, quoted: &[u8]| {
         client.handle_icmp(now, Icmp { local: None, remote: SERVER, error, quoted });
     };
@@ -458,7 +458,7 @@ fn icmp_about_a_hello_counts_if_it_quotes_the_random_and_goes_on_for_two_seconds
     report(&mut client, at(2_001), &hello);
     let failed = client.sessions.poll_notice();
     assert!(
-        matches!(failed, Some(Notice::Failed { failure: Failure::NobodyThere, .. })),
+        matches!(failed, Some(Notice::Failed { failure: Failure::NoListener, .. })),
         "{failed:?}"
     );
     assert!(client.sessions.is_empty());

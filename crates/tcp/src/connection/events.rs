@@ -14,7 +14,7 @@ const ESTABLISHED: u8 = 1;
 const URGENT: u8 = 1 << 1;
 const READABLE: u8 = 1 << 2;
 const WRITABLE: u8 = 1 << 3;
-const NOBODY_THERE: u8 = 1 << 4;
+const NO_LISTENER: u8 = 1 << 4;
 const UNREACHABLE: u8 = 1 << 5;
 const RETRANSMISSIONS: u8 = 1 << 6;
 const CLOSED: u8 = 1 << 7;
@@ -28,7 +28,7 @@ impl Pending {
             Event::Urgent => self.kinds |= URGENT,
             Event::Readable => self.kinds |= READABLE,
             Event::Writable => self.kinds |= WRITABLE,
-            Event::SoftError(SoftError::NobodyThere) => self.kinds |= NOBODY_THERE,
+            Event::SoftError(SoftError::NoListener) => self.kinds |= NO_LISTENER,
             Event::SoftError(SoftError::Unreachable) => self.kinds |= UNREACHABLE,
             Event::SoftError(SoftError::Retransmissions) => self.kinds |= RETRANSMISSIONS,
             Event::Closed => self.kinds |= CLOSED,
@@ -48,7 +48,7 @@ impl Pending {
             URGENT => Some(Event::Urgent),
             READABLE => Some(Event::Readable),
             WRITABLE => Some(Event::Writable),
-            NOBODY_THERE => Some(Event::SoftError(SoftError::NobodyThere)),
+            NO_LISTENER => Some(Event::SoftError(SoftError::NoListener)),
             UNREACHABLE => Some(Event::SoftError(SoftError::Unreachable)),
             RETRANSMISSIONS => Some(Event::SoftError(SoftError::Retransmissions)),
             CLOSED => Some(Event::Closed),
@@ -65,18 +65,18 @@ mod tests {
     fn events_come_out_once_and_in_their_order() {
         let mut pending = Pending::default();
         let failed = Event::Failed(Failure::Reset);
-        let soft = [SoftError::Retransmissions, SoftError::Unreachable, SoftError::NobodyThere]
+        let soft = [SoftError::Retransmissions, SoftError::Unreachable, SoftError::NoListener]
             .map(Event::SoftError);
         for event in [failed, Event::Readable, Event::Established, Event::Readable, Event::Closed] {
             pending.add(event);
         }
         soft.into_iter().for_each(|event| pending.add(event));
         let order = core::iter::from_fn(|| pending.pop()).collect::<Vec<_>>();
-        let [retransmissions, unreachable, nobody_there] = soft;
+        let [retransmissions, unreachable, no_listener] = soft;
         let expected = [
             Event::Established,
             Event::Readable,
-            nobody_there,
+            no_listener,
             unreachable,
             retransmissions,
             Event::Closed,

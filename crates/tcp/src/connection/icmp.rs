@@ -23,11 +23,11 @@ impl Connection {
         match (error, self.state) {
             (IcmpError::PacketTooBig { mtu }, _) => self.on_packet_too_big(now, mtu),
             // A hard error ends an attempt to open, but no established connection (RFC 5927, section 5.2).
-            (IcmpError::NobodyThere, State::SynSent | State::SynReceived) => {
-                self.fail(Failure::NobodyThere);
+            (IcmpError::NoListener, State::SynSent | State::SynReceived) => {
+                self.fail(Failure::NoListener);
             }
             // A soft error is the reason given if no answer arrives.
-            (IcmpError::NobodyThere, _) => self.tell(SoftError::NobodyThere),
+            (IcmpError::NoListener, _) => self.tell(SoftError::NoListener),
             (IcmpError::Unreachable, _) => {
                 if let Some(handshake) = &mut self.handshake {
                     handshake.hint = Some(Failure::Unreachable);

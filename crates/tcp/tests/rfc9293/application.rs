@@ -214,8 +214,8 @@ fn icmp_about_a_connection_that_works_is_told_and_ends_nothing() {
     bench.send(10);
     icmp(&mut bench, IcmpError::Unreachable, 1);
     assert_eq!(bench.take_events(), [Event::SoftError(SoftError::Unreachable)]);
-    icmp(&mut bench, IcmpError::NobodyThere, 1);
-    assert_eq!(bench.take_events(), [Event::SoftError(SoftError::NobodyThere)]);
+    icmp(&mut bench, IcmpError::NoListener, 1);
+    assert_eq!(bench.take_events(), [Event::SoftError(SoftError::NoListener)]);
     // A message that quotes no outstanding data does not concern this connection.
     icmp(&mut bench, IcmpError::Unreachable, 500);
     assert_eq!(bench.take_events(), []);

@@ -107,13 +107,13 @@ fn hard_errors_end_an_attempt_to_open_and_nothing_else() {
     let mut bench = opening(Bench::plain());
     icmp(&mut bench, IcmpError::Unreachable, 0);
     assert_eq!(bench.state(), Some(State::SynSent));
-    icmp(&mut bench, IcmpError::NobodyThere, 0);
+    icmp(&mut bench, IcmpError::NoListener, 0);
     let told = Event::SoftError(SoftError::Unreachable);
-    assert_eq!(bench.take_events(), [told, Event::Failed(Failure::NobodyThere)]);
+    assert_eq!(bench.take_events(), [told, Event::Failed(Failure::NoListener)]);
 
     let mut bench = accepted();
     bench.send(10);
-    icmp(&mut bench, IcmpError::NobodyThere, 1);
+    icmp(&mut bench, IcmpError::NoListener, 1);
     assert_eq!(bench.state(), Some(State::Established));
 }
 

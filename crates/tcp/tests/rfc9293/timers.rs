@@ -144,14 +144,14 @@ fn icmp(bench: &mut Bench, error: IcmpError, seq_step: u32) {
 #[test]
 fn icmp_ends_an_attempt_to_open_only_if_it_is_hard_and_quotes_the_syn() {
     let mut bench = Bench::opening(Bench::plain());
-    icmp(&mut bench, IcmpError::NobodyThere, 1);
+    icmp(&mut bench, IcmpError::NoListener, 1);
     icmp(&mut bench, IcmpError::Unreachable, 0);
     assert_eq!(bench.state(), Some(State::SynSent));
     assert_eq!((bench.endpoint.stats().icmp, bench.endpoint.stats().icmp_ignored), (1, 1));
-    icmp(&mut bench, IcmpError::NobodyThere, 0);
+    icmp(&mut bench, IcmpError::NoListener, 0);
     assert_eq!(bench.state(), Some(State::Closed));
     let failure = bench.endpoint.connection(bench.id.unwrap()).unwrap().failure();
-    assert_eq!(failure, Some(Failure::NobodyThere));
+    assert_eq!(failure, Some(Failure::NoListener));
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn icmp_says_why_there_was_no_answer() {
 fn no_icmp_ends_a_connection_that_works() {
     let mut bench = Bench::accepted(Bench::plain());
     bench.send(10);
-    icmp(&mut bench, IcmpError::NobodyThere, 1);
+    icmp(&mut bench, IcmpError::NoListener, 1);
     icmp(&mut bench, IcmpError::Unreachable, 1);
     assert_eq!((bench.endpoint.stats().icmp, bench.state()), (2, Some(State::Established)));
 }

@@ -12,7 +12,7 @@ impl Association {
             AssociationError::Failed(Failure::AbortedByPeer { code, reason }) => {
                 ConnectError::Refused { remote, code, reason }
             }
-            AssociationError::Failed(Failure::NobodyThere) => ConnectError::NobodyThere { remote },
+            AssociationError::Failed(Failure::NoListener) => ConnectError::NoListener { remote },
             AssociationError::Failed(Failure::NoAnswer) if self.peer().is_some() => {
                 ConnectError::NotAccepted { remote, own: self.handle.driver.fingerprint }
             }
@@ -29,7 +29,7 @@ impl Association {
         match error {
             SessionError::Untrusted(reason) => ConnectError::Untrusted { remote, reason },
             SessionError::NoAnswer => ConnectError::NoAnswer { remote, hint: self.send_error() },
-            SessionError::NobodyThere => ConnectError::NobodyThere { remote },
+            SessionError::NoListener => ConnectError::NoListener { remote },
             SessionError::TimedOut { after } => ConnectError::HandshakeTimeout { remote, after },
             SessionError::Broken(reason) => ConnectError::Handshake { remote, reason },
         }

@@ -28,7 +28,7 @@ fn kind_of(failure: &Failure) -> ErrorKind {
         | Failure::Unreachable
         | Failure::Silent { .. }
         | Failure::ShutdownTimeout => ErrorKind::TimedOut,
-        Failure::NobodyThere | Failure::StaleCookie | Failure::TooFewStreams { .. } => {
+        Failure::NoListener | Failure::StaleCookie | Failure::TooFewStreams { .. } => {
             ErrorKind::ConnectionRefused
         }
         Failure::Forgotten | Failure::AbortedByPeer { .. } => ErrorKind::ConnectionReset,
@@ -44,7 +44,7 @@ impl SessionError {
         match self {
             SessionError::Untrusted(_) => ErrorKind::PermissionDenied,
             SessionError::NoAnswer | SessionError::TimedOut { .. } => ErrorKind::TimedOut,
-            SessionError::NobodyThere => ErrorKind::ConnectionRefused,
+            SessionError::NoListener => ErrorKind::ConnectionRefused,
             SessionError::Broken(_) => ErrorKind::InvalidData,
         }
     }
@@ -54,7 +54,7 @@ impl ConnectError {
     /// Kind of the error among those of [`std::io::Error`].
     pub fn kind(&self) -> ErrorKind {
         match self {
-            ConnectError::Refused { .. } | ConnectError::NobodyThere { .. } => {
+            ConnectError::Refused { .. } | ConnectError::NoListener { .. } => {
                 ErrorKind::ConnectionRefused
             }
             ConnectError::Untrusted { .. } | ConnectError::NotAccepted { .. } => {
@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(Error::from(TrySendError::Full).kind(), ErrorKind::WouldBlock);
         let shut = SendError::Ended(AssociationError::Closed);
         assert_eq!(Error::from(shut).kind(), ErrorKind::BrokenPipe);
-        let untrusted = SessionError::NobodyThere;
+        let untrusted = SessionError::NoListener;
         assert_eq!(Error::from(untrusted).kind(), ErrorKind::ConnectionRefused);
     }
 }

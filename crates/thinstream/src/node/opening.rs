@@ -223,7 +223,7 @@ fn error_of(failure: Failure, answered: bool) -> SessionError {
         Failure::Refused(refusal) => SessionError::Untrusted(refusal),
         Failure::TimedOut(after) if answered => SessionError::TimedOut { after: after.into() },
         Failure::TimedOut(_) => SessionError::NoAnswer,
-        Failure::NobodyThere => SessionError::NobodyThere,
+        Failure::NoListener => SessionError::NoListener,
         Failure::Protocol(reason) => SessionError::Broken(reason),
     }
 }

@@ -30,7 +30,7 @@ impl World {
             // A peer that refuses all data and answers HEARTBEATs is never given up (RFC 9260, section 8.1).
             self.agree_on_keys();
             self.trip();
-            if self.air.is_quiet()
+            if self.air.is_empty()
                 && let Some(at) = next_timeout(&self.ends)
             {
                 self.pass(at.since(self.now));

@@ -17,7 +17,7 @@ pub(super) fn read(message: &IcmpMessage) -> Option<(IcmpError, u32)> {
         ["unreachable", "frag_needed", "mtu", mtu] | ["packet_too_big", "mtu", mtu] => {
             IcmpError::PacketTooBig { mtu: mtu.parse().ok()? }
         }
-        ["unreachable", "protocol_unreachable"] => IcmpError::NobodyThere,
+        ["unreachable", "protocol_unreachable"] => IcmpError::NoListener,
         // SCTP over IP has no port for ICMP (RFC 9260, section 10, rule ICMP3).
         [
             "unreachable",

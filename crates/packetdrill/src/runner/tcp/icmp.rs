@@ -21,7 +21,7 @@ pub(super) struct Meaning {
 /// The error that the stack receives, if any, and its name in the socket interface.
 type Report = (Option<IcmpError>, &'static str);
 
-const REFUSED: Report = (Some(IcmpError::NobodyThere), "ECONNREFUSED");
+const REFUSED: Report = (Some(IcmpError::NoListener), "ECONNREFUSED");
 const UNREACHABLE: Report = (Some(IcmpError::Unreachable), "EHOSTUNREACH");
 const NOTHING: Report = (None, "");
 
@@ -37,7 +37,7 @@ pub(super) fn read(message: &IcmpMessage, is_ipv6: bool) -> Option<Meaning> {
         ["unreachable", reason] => unreachable(reason, is_ipv6)?,
         ["parameter_problem", "unknown_next_header"] => REFUSED,
         ["time_exceeded", "ttl_exceeded_in_transit" | "exceeded_hop_limit"] | ["time_exceeded"] => {
-            (Some(IcmpError::NobodyThere), "EHOSTUNREACH")
+            (Some(IcmpError::NoListener), "EHOSTUNREACH")
         }
         [kind, ..] if reaches_no_transport(kind, is_ipv6) => NOTHING,
         _ => return None,
@@ -124,7 +124,7 @@ impl Runner<'_, Tcp> {
         // A system may be configured to ignore refusals from routers.
         let heeded = self.party.sockets.config.icmp_refusals;
         let error = match error {
-            Some(IcmpError::NobodyThere) if !heeded => Some(IcmpError::Unreachable),
+            Some(IcmpError::NoListener) if !heeded => Some(IcmpError::Unreachable),
             error => error,
         };
         let Some(error) = error else { return Ok(()) };

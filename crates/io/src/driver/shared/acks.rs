@@ -1,4 +1,4 @@
-//! Quiet datagrams on their way to the machine.
+//! Pure acknowledgements on their way to the machine.
 
 use base::{Instant, Machine};
 
@@ -6,25 +6,25 @@ use super::{Driven, State};
 use crate::carrier::RecvBatch;
 
 impl<M: Machine> State<M> {
-    /// Reads quiet datagrams into `inbox` if they may matter to what is in it, or to the time.
-    pub(super) fn read_quiet(&mut self, inbox: &mut RecvBatch, now: Instant) {
+    /// Reads pure acknowledgements into `inbox` if they may matter to what is in it, or to the time.
+    pub(super) fn read_acks(&mut self, inbox: &mut RecvBatch, now: Instant) {
         let Some(Driven { line, hearing: Some(own), .. }) = &mut self.driven else { return };
         let (hearing, _) = &mut **own;
         if hearing.is_due(now, self.machine.poll_timeout(), inbox) {
-            line.try_recv_quiet(inbox);
-            hearing.on_heard(now, inbox.quiet_remotes());
+            line.try_recv_acks(inbox);
+            hearing.on_heard(now, inbox.ack_remotes());
         }
     }
 
-    /// Passes quiet datagrams to the machine, each as of its arrival, but not before `since`. Returns whether there were any.
-    pub(super) fn feed_quiet(
+    /// Passes pure acknowledgements to the machine, each as of its arrival, but not before `since`. Returns whether there were any.
+    pub(super) fn feed_acks(
         &mut self,
         inbox: &mut RecvBatch,
         since: Instant,
         now: Instant,
     ) -> bool {
         let (mut at, mut any) = (since, false);
-        while let Some((waited, meta, datagram)) = inbox.pop_quiet() {
+        while let Some((waited, meta, datagram)) = inbox.pop_ack() {
             at = at.max(now.before(waited)).min(now);
             self.machine.handle_datagram(at, meta, datagram);
             any = true;
@@ -32,7 +32,7 @@ impl<M: Machine> State<M> {
         any
     }
 
-    /// Lets the machine know of quiet datagrams before a call, unless the driver has just read them or is at work. Returns
+    /// Lets the machine know of pure acknowledgements before a call, unless the driver has just read them or is at work. Returns
     /// whether there were any.
     pub(super) fn hear_before_call(&mut self, now: Instant) -> bool {
         if self.is_driver_awake {
@@ -43,10 +43,10 @@ impl<M: Machine> State<M> {
         if !hearing.is_stale(now) {
             return false;
         }
-        line.try_recv_quiet(batch);
-        hearing.on_heard(now, batch.quiet_remotes());
-        let mut inbox = std::mem::replace(batch, RecvBatch::of_quiet());
-        let any = self.feed_quiet(&mut inbox, self.before, now);
+        line.try_recv_acks(batch);
+        hearing.on_heard(now, batch.ack_remotes());
+        let mut inbox = std::mem::replace(batch, RecvBatch::of_acks());
+        let any = self.feed_acks(&mut inbox, self.before, now);
         if let Some(Driven { hearing: Some(own), .. }) = &mut self.driven {
             own.1 = inbox;
         }
@@ -60,18 +60,19 @@ impl<M: Machine> State<M> {
         }
     }
 
-    /// Has quiet datagrams watched while the machine waits for acknowledgements.
-    pub(super) fn review_watching(&mut self, now: Instant) {
+    /// Has pure acknowledgements wake the task while the machine waits for them.
+    pub(super) fn review_waking(&mut self, now: Instant) {
         let Some(Driven { line, hook, hearing: Some(own), .. }) = &mut self.driven else { return };
-        let watched = own.0.should_watch(now, hook.awaits_acknowledgements(&self.machine));
-        if std::mem::replace(&mut own.0.is_watching, watched) != watched {
-            line.watch_quiet(watched);
+        let wakes = own.0.should_wake_on_acks(now, hook.awaits_acknowledgements(&self.machine));
+        if std::mem::replace(&mut own.0.wakes_on_acks, wakes) != wakes {
+            line.wake_on_acks(wakes);
         }
     }
 
-    /// Whether the driver has to have quiet datagrams watched that are not.
-    pub(super) fn must_begin_to_watch(&self, now: Instant) -> bool {
+    /// Whether pure acknowledgements have to wake the task from now on.
+    pub(super) fn must_begin_to_wake_on_acks(&self, now: Instant) -> bool {
         let Some(Driven { hook, hearing: Some(own), .. }) = &self.driven else { return false };
-        !own.0.is_watching && (own.0.is_crowded(now) || hook.awaits_acknowledgements(&self.machine))
+        !own.0.wakes_on_acks
+            && (own.0.is_crowded(now) || hook.awaits_acknowledgements(&self.machine))
     }
 }

@@ -20,18 +20,18 @@ const LENGTH: usize = 64;
 /// System calls of one reading at most: a flood does not hold up the driver beyond what a large buffer holds.
 const READS: usize = 512;
 
-/// A second socket at a carrier's address. Unless it is watched, what arrives waits until it is asked for.
+/// A second socket at a carrier's address. Unless it wakes the task, what arrives waits until it is asked for.
 #[derive(Debug)]
-pub(crate) struct Quiet {
+pub(crate) struct AckSocket {
     socket: Socket,
     state: UdpSocketState,
-    /// Another descriptor of the socket, which the runtime knows, while it is watched.
-    watch: Mutex<Option<Registered>>,
+    /// Another descriptor of the socket, which the runtime knows, while it wakes the task.
+    registered: Mutex<Option<Registered>>,
 }
 
-impl Quiet {
+impl AckSocket {
     /// Opens a further socket at an address that others share.
-    pub(crate) fn bind_beside(address: SocketAddr) -> io::Result<Quiet> {
+    pub(crate) fn bind_beside(address: SocketAddr) -> io::Result<AckSocket> {
         let socket = open_socket(address, true)?;
         let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
         omit_known_address(&socket, address)?;
@@ -39,13 +39,13 @@ impl Quiet {
         if !getsockopt(&socket, sockopt::ReceiveTimestampns)? {
             return Err(io::ErrorKind::Unsupported.into());
         }
-        Ok(Quiet { socket, state, watch: Mutex::default() })
+        Ok(AckSocket { socket, state, registered: Mutex::default() })
     }
 
-    /// Ready if a datagram may have arrived, while the socket is watched; else `context` is woken by the next.
+    /// Ready if a datagram may have arrived, while the socket wakes the task; else `context` is woken by the next.
     pub(super) fn poll_arrival(&self, context: &mut Context<'_>) -> Poll<()> {
-        let watch = self.watch();
-        let Some(socket) = &*watch else { return Poll::Pending };
+        let registered = self.registered();
+        let Some(socket) = &*registered else { return Poll::Pending };
         // An error means that the runtime ends.
         if ready!(socket.poll_readable(context)).is_ok() {
             // The caller reads all of them: as after a call in vain, the system then reports the next datagram.
@@ -57,17 +57,17 @@ impl Quiet {
 
     /// Has arrivals wake the task that waits for them, or not any more. Where the system cannot, for want of descriptors, they
     /// are read with the datagrams of the other socket. Needs a tokio runtime with I/O enabled.
-    pub(super) fn set_watched(&self, wanted: bool) {
-        let mut watch = self.watch();
+    pub(super) fn set_waking(&self, wanted: bool) {
+        let mut registered = self.registered();
         if !wanted {
-            *watch = None;
-        } else if watch.is_none() {
-            *watch = self.socket.try_clone().and_then(Registered::new).ok();
+            *registered = None;
+        } else if registered.is_none() {
+            *registered = self.socket.try_clone().and_then(Registered::new).ok();
         }
     }
 
-    fn watch(&self) -> MutexGuard<'_, Option<Registered>> {
-        self.watch.lock().unwrap_or_else(PoisonError::into_inner)
+    fn registered(&self) -> MutexGuard<'_, Option<Registered>> {
+        self.registered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Passes each waiting datagram to `take`, with how long it has waited.
