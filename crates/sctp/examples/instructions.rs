@@ -19,11 +19,6 @@ mod thin;
 #[path = "cost/throughput.rs"]
 mod throughput;
 
-use std::sync::Arc;
-
-use recovery::RecoveryPolicy;
-use sctp::AssociationOptions;
-
 use self::pair::Pair;
 
 const USAGE: &str =
@@ -51,11 +46,9 @@ fn number(word: &str) -> Result<u32, String> {
 
 /// `measure` transfers an eighth of the volume before, to open the window, and counts its packets apart.
 fn bulk(preset: &str, size: u32, mib: u32) -> Result<(u64, u64), String> {
-    let policy =
-        RecoveryPolicy::preset(preset).ok_or_else(|| format!("{preset:?} is no preset of SCTP"))?;
-    let options = AssociationOptions { policy: Arc::new(policy), ..AssociationOptions::default() };
+    let options = thin::under(preset)?;
     let total = u64::from(mib) << 20;
-    let (_, packets) = throughput::measure_with(&options, size as usize, total);
+    let (_, packets) = throughput::measure(&options, size as usize, total);
     Ok((total * 9 / 8 / u64::from(size), packets * 9 / 8))
 }
 

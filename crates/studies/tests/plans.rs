@@ -30,7 +30,7 @@ tanks = 3
     for (from, to, parts) in [
         ("\"tank\"", "\"tanks\"", &["tanks", "rto-wlan-transfer"][..]),
         ("tanks = 3", "tonks = 3", &["tonks", "did you mean \"tanks\""]),
-        ("tanks = 3", "tanks = 1", &["`tanks`", "2 to 1000", "parameters.policy = sack"]),
+        ("tanks = 3", "tanks = 1", &["3:9: ", "`tanks`", "2 to 1000"]),
         ("\"thin\"]", "\"fast\"]", &["fast", "parameters.policy = fast", "thin-rdb"]),
         ("seeds = 2", "seeds = 2\nduration = \"1s\"", &["run.duration", "tank"]),
         ("seeds = 9", "seeds = 9\nwarm_up = \"1s\"", &["run.warm_up", "tank"]),

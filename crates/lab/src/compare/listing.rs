@@ -20,7 +20,7 @@ pub struct Listing {
     pub end: Option<String>,
 }
 
-/// What stands below one title in all rows, and what becomes of it where a terminal is narrow.
+/// Cells below one title, one in each row, that a narrow terminal shows, leaves out or puts below the row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     /// Words above the cells, empty above the names of rows.

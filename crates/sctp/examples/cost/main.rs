@@ -1,5 +1,6 @@
 //! CPU time of SCTP, both ends in one thread, in memory, without loss:
-//! `cargo run --release -p thinstream-sctp --example cost [throughput|thin]`.
+//! `cargo run --release -p thinstream-sctp --example cost [throughput|thin]`, or `throughput PRESET` under another policy than
+//! the default.
 //!
 //! `docs/performance.md` says what the numbers mean and what they are compared with.
 
@@ -14,8 +15,10 @@ fn main() -> Result<(), String> {
     let only = std::env::args().nth(1);
     let wanted = |name: &str| only.as_deref().is_none_or(|only| only == name);
     if wanted("throughput") {
+        let preset = std::env::args().nth(2).unwrap_or_else(|| "latency".to_owned());
+        let options = thin::under(&preset)?;
         for size in [1 << 10, 64 << 10] {
-            let (rate, packets) = throughput::measure(size, TOTAL);
+            let (rate, packets) = throughput::measure(&options, size, TOTAL);
             println!("messages of {size:>6} B: {rate:>7.0} MB per CPU second ({packets} packets)");
         }
     }

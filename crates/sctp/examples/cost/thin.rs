@@ -23,11 +23,21 @@ const SIZE: usize = 100;
 ///
 /// The name, if no preset of SCTP has it.
 pub(crate) fn options(name: &str) -> Result<AssociationOptions, String> {
-    let mut policy =
-        RecoveryPolicy::preset(name).ok_or_else(|| format!("{name:?} is no preset of SCTP"))?;
+    let mut options = under(name)?;
     if name != "rfc" {
-        policy.acknowledgement.delay = None;
+        Arc::make_mut(&mut options.policy).acknowledgement.delay = None;
     }
+    Ok(options)
+}
+
+/// Options of an association with the preset `name`.
+///
+/// # Errors
+///
+/// The name, if no preset of SCTP has it.
+pub(crate) fn under(name: &str) -> Result<AssociationOptions, String> {
+    let policy =
+        RecoveryPolicy::preset(name).ok_or_else(|| format!("{name:?} is no preset of SCTP"))?;
     Ok(AssociationOptions { policy: Arc::new(policy), ..AssociationOptions::default() })
 }
 

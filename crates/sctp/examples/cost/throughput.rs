@@ -10,14 +10,9 @@ use super::pair::Pair;
 /// Bytes that the application keeps in the send buffer, acknowledged or not.
 const OUTSTANDING: usize = 2 << 20;
 
-/// Transfers `total` bytes in messages of `size` bytes under the default policy. Returns MB (10⁶ bytes) per CPU second, both
-/// ends together, and the packets that it took.
-pub(crate) fn measure(size: usize, total: u64) -> (f64, u64) {
-    measure_with(&AssociationOptions::default(), size, total)
-}
-
-/// Transfers as [`measure`] does, with the policy of these options.
-pub(crate) fn measure_with(options: &AssociationOptions, size: usize, total: u64) -> (f64, u64) {
+/// Transfers `total` bytes in messages of `size` bytes. Returns MB (10⁶ bytes) per CPU second, both ends together, and the
+/// packets that it took.
+pub(crate) fn measure(options: &AssociationOptions, size: usize, total: u64) -> (f64, u64) {
     let options = AssociationOptions {
         send_buffer: OUTSTANDING,
         receive_buffer: 2 * OUTSTANDING as u32,

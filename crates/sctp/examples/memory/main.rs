@@ -47,9 +47,10 @@ fn main() -> Result<(), String> {
     let messages = pair.received().0 - messages;
     let each = thin.count_total as f64 / messages as f64;
     println!("allocations a thin message, both ends: {each:.2}");
+    let options = sctp::AssociationOptions::default();
     for size in [1 << 10, 64 << 10] {
         let mut packets = 0;
-        let bulk = measure(|| packets = throughput::measure(size, 64 << 20).1);
+        let bulk = measure(|| packets = throughput::measure(&options, size, 64 << 20).1);
         let each = bulk.count_total as f64 / packets as f64;
         println!("allocations a packet, messages of {size} B: {each:.3}");
     }
