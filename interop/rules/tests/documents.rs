@@ -182,6 +182,27 @@ const TRANSPORTS: [(&str, &str); 11] = [
     ("SCTP as RFC 9260", "SCTP rfc"),
 ];
 
+/// Numbers of a transport over a network of docs/comparison.md, and its bytes for each message as over UDP: there SCTP runs
+/// over IP.
+struct Compared<'a> {
+    mean: &'a str,
+    p99: &'a str,
+    p999: &'a str,
+    bytes: f64,
+}
+
+fn compared<'a>(comparison: &'a str, network: &str, row: &str) -> Compared<'a> {
+    const UDP_HEADER: f64 = 8.0;
+    let section = comparison.split(network).nth(1).expect(network);
+    let start = format!("| {row} |");
+    let line = section.lines().find(|line| line.starts_with(&start)).expect(row);
+    let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+    let number = |place: usize| cells[place].parse::<f64>().expect(row);
+    let is_sctp = row.to_lowercase().contains("sctp");
+    let headers = if is_sctp { UDP_HEADER * number(10) } else { 0.0 };
+    Compared { mean: cells[2], p99: cells[5], p999: cells[6], bytes: number(9) + headers }
+}
+
 #[test]
 fn the_transports_in_the_readme_have_the_numbers_of_the_comparison() {
     let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
@@ -189,14 +210,48 @@ fn the_transports_in_the_readme_have_the_numbers_of_the_comparison() {
     for (ours, row) in TRANSPORTS {
         let line = readme.lines().find(|line| line.starts_with(&format!("| {ours}"))).expect(ours);
         for (column, network) in (2..).zip(["### W1:", "### W2:"]) {
-            let section = comparison.split(network).nth(1).expect(network);
-            let start = format!("| {row} |");
-            let row = section.lines().find(|line| line.starts_with(&start)).expect(row);
-            let cells: Vec<&str> = row.split('|').map(str::trim).collect();
-            let wanted = format!("{} / {} / {}, {} B", cells[2], cells[5], cells[6], cells[9]);
+            let Compared { mean, p99, p999, bytes } = compared(&comparison, network, row);
+            let wanted = format!("{mean} / {p99} / {p999}, {bytes:.0} B");
             assert_eq!(line.split('|').nth(column).map(str::trim), Some(&*wanted), "{ours}");
         }
     }
+}
+
+#[test]
+fn what_a_game_pays_stands_beside_what_it_gains_as_it_was_measured() {
+    let read = |name: &str| {
+        let text = std::fs::read_to_string(root().join(name)).unwrap();
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let comparison = std::fs::read_to_string(root().join("docs/comparison.md")).unwrap();
+    let of = |row: &str| compared(&comparison, "### W2:", row);
+    let (copies, lean, rfc) = (of("SCTP latency"), of("SCTP latency-lean"), of("SCTP rfc"));
+    let said = [
+        ("README.md", format!("within {} ms of the one-way delay", copies.p99)),
+        ("README.md", format!("within {} ms. The price", rfc.p99)),
+        (
+            "README.md",
+            format!("{:.0} for each message where `rfc` sends {:.0}", copies.bytes, rfc.bytes),
+        ),
+        ("docs/recipes.md", format!("take {:.0} bytes with IP and UDP headers", copies.bytes)),
+        ("docs/recipes.md", format!("instead of {:.0} with `latency-lean`", lean.bytes)),
+        ("docs/recipes.md", format!("within {} ms above the one-way delay", copies.p99)),
+        ("docs/recipes.md", format!("instead of {} ms", lean.p99)),
+    ];
+    for (document, words) in said {
+        assert!(read(document).contains(&words), "{document} does not say \"{words}\"");
+    }
+    // The most that a packet count or bytes grow, over both networks.
+    let networks = ["### W1:", "### W2:"];
+    let grows = |network| {
+        let before = compared(&comparison, network, "SCTP rfc").bytes;
+        ["SCTP latency", "SCTP latency-lean", "SCTP latency-max"]
+            .map(|row| compared(&comparison, network, row).bytes / before)
+    };
+    let most = networks.map(grows).concat().into_iter().fold(0.0, f64::max);
+    let words = format!("about 1.1 to {most:.1} times the packets or the bytes");
+    let most_said = read("README.md").contains(&words.replace(".0 times", " times"));
+    assert!(most_said, "README.md does not say \"{words}\"");
 }
 
 #[test]
