@@ -22,6 +22,7 @@ live:            ## the laboratory as a page: two policies side by side in the b
 test: packages lint ## everything that must hold before a change is taken
 	ci/test
 	ci/python
+	ci/docs
 	ci/web
 	ci/live
 
