@@ -89,12 +89,27 @@ fn main() -> ExitCode {
 /// The definition of the command. A quantity may begin with a minus, so that the complaint is about the
 /// quantity and not about an option of that name.
 fn command() -> clap::Command {
-    const QUANTITIES: [&str; 8] =
-        ["DURATION", "DURATION|off", "PROBABILITY", "SHARE", "SIZE", "RATE", "N", "SEED"];
+    /// Names of values that are no quantities, which do not begin with a minus.
+    const WORDS: [&str; 11] = [
+        "ADDR",
+        "DIR",
+        "FILE",
+        "FINGERPRINT",
+        "FRAMING",
+        "ID",
+        "INTERFACE",
+        "NAME",
+        "NAMES",
+        "PATH",
+        "POLICY",
+    ];
     let is_quantity: fn(&Arg) -> bool = |argument| {
         let names = argument.get_value_names().unwrap_or_default();
-        argument.get_long().is_some()
-            && names.iter().any(|name| QUANTITIES.contains(&name.as_str()))
+        let is_word = |name: &clap::builder::Str| WORDS.contains(&name.as_str());
+        let takes_values =
+            argument.get_action().takes_values() && !argument.is_require_equals_set();
+        let is_chosen = !argument.get_possible_values().is_empty();
+        argument.get_long().is_some() && takes_values && !is_chosen && !names.iter().all(is_word)
     };
     fn with(command: clap::Command, is_quantity: fn(&Arg) -> bool) -> clap::Command {
         let command = command.mut_args(|argument| match is_quantity(&argument) {
@@ -143,6 +158,9 @@ mod tests {
             (&["send", "x", "--size", "-1B"], &["--size", "\"-1B\""]),
             (&["send", "x", "--streams", "70000"], &["--streams", "70000", "65535"]),
             (&["emulate", "--forward", "x", "--delay", "-1ms"], &["--delay", "\"-1ms\""]),
+            (&["emulate", "--forward", "x", "--loss", "-5%"], &["--loss", "\"-5%\""]),
+            (&["emulate", "--forward", "x", "--jitter", "-5ms"], &["--jitter", "\"-5ms\""]),
+            (&["demo", "--rto-alpha", "-1"], &["--rto-alpha", "\"-1\""]),
             (&["trace", "summary", "x", "--interval", "-1ms"], &["--interval", "\"-1ms\""]),
             (&["lab", "run", "x", "--precision", "-5%"], &["--precision", "\"-5%\""]),
             (&["demo", "--frto", "on"], &["\"on\"", "--frto=on"]),
