@@ -1,7 +1,8 @@
 """Puts the documents together for mdBook, and checks what it made.
 
 `site.py FOLDER COMMAND` fills FOLDER: the pages of docs/ and those at the root of the project side by side, links between them adapted, links to
-sources leading to the repository, a page with the help of each subcommand of the program COMMAND, and one with the keys of all JSON by docs/schema.
+sources leading to the repository, a page with the help of each subcommand of the program COMMAND, one with all fields of policies, and one
+with the keys of all JSON by docs/schema.
 `site.py --check FOLDER` finds links of the site that lead nowhere, and chapters without text.
 """
 
@@ -62,13 +63,14 @@ def adapted(text, page):
     return "\n".join(lines) + "\n"
 
 
+def help_of(command, words):
+    environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "100"}
+    run = subprocess.run([command, *words, "--help"], capture_output=True, text=True, check=True, env=environment)
+    return run.stdout.rstrip()
+
+
 def help_page(command):
     """Help of the command and of each subcommand, from its arguments."""
-    def help_of(words):
-        environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "100"}
-        run = subprocess.run([command, *words, "--help"], capture_output=True, text=True, check=True, env=environment)
-        return run.stdout.rstrip()
-
     def subcommands(text):
         commands = text.partition("\nCommands:\n")[2].partition("\n\n")[0]
         names = re.findall(r"^  ([a-z][a-z-]*)", commands, re.MULTILINE)
@@ -77,12 +79,40 @@ def help_page(command):
     parts = ["# Options\n\nWhat `--help` prints.\n"]
 
     def add(words):
-        text = help_of(words)
+        text = help_of(command, words)
         parts.append(f"\n## thinstream {' '.join(words)}".rstrip() + f"\n\n```text\n{text}\n```\n")
         for name in subcommands(text):
             add([*words, name])
 
     add([])
+    return "".join(parts)
+
+
+def fields_page(command):
+    """The fields of policies by topic, from the options of two commands: `send` has those of SCTP, `edge` those of TCP."""
+    def fields_of(word):
+        topic = None
+        for part in help_of(command, [word]).split("\n\n"):
+            heading, _, option = part.partition("\n")
+            if found := re.match(r"(.*?)(?:, instead of th\w+ of the policy|: changes of the policy):$", heading):
+                topic, part = found[1], option
+            elif re.match(r"\S.*:$", heading):
+                topic = None
+            if topic and (found := re.match(r"\s+--([a-z-]+)(?: ?\[?=?<?([^>\]]*)>?\]?)?\n(.*)", part, re.DOTALL)):
+                yield topic, found[1], found[2] or "", " ".join(found[3].split())
+
+    table = {}
+    for protocol, word in [("SCTP", "send"), ("TCP", "edge")]:
+        for topic, name, value, meaning in fields_of(word):
+            table.setdefault(topic, {}).setdefault(name, (value, meaning, []))[2].append(protocol)
+    parts = ["# Fields of policies\n\nAll fields, as options, in plans and in scripts; what a preset is and where each value comes from is in "
+             "[Policies](policies.md).\n"]
+    for topic, fields in table.items():
+        parts.append(f"\n## {topic}\n\n| field | value | meaning |\n|---|---|---|\n")
+        for name, (value, meaning, protocols) in fields.items():
+            only = f" ({protocols[0]} only)" if len(protocols) == 1 else ""
+            cells = [f"`{name}`", f"`{value}`" if value else "", meaning + only]
+            parts.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n")
     return "".join(parts)
 
 
@@ -136,10 +166,12 @@ def assemble(folder, command):
         (source / place_of(page)).write_text(adapted(page.read_text(), page))
     (source / "options.md").write_text(help_page(command))
     (source / "json-keys.md").write_text(keys_page())
+    (source / "policy-fields.md").write_text(fields_page(command))
     requirements = sorted((ROOT / "docs/requirements").glob("rfc*.md"))
     below = {
         "- [The command](commands.md)\n": ["[Options](options.md)"],
         "- [JSON](json.md)\n": ["[Keys](json-keys.md)"],
+        "- [Policies](policies.md)\n": ["[Fields](policy-fields.md)"],
         "- [Requirements of the RFCs](requirements/README.md)\n": [
             f"[RFC {page.stem[3:]}](requirements/{page.name})" for page in requirements
         ],

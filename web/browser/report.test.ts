@@ -284,7 +284,7 @@ describe.skipIf(!existsSync(CHROMIUM))("the report page in Chromium", () => {
     it("shows every kind of figure, each drawn once it is seen", async () => {
       const page = await show();
       const kinds = (kind: string): Promise<number> => page.locator(`figure.with-${kind}`).count();
-      expect(await page.locator(`${FLOWS} figure`).count()).toBe(6);
+      expect(await page.locator(`${FLOWS} figure`).count()).toBe(7);
       expect(await kinds("heat-map")).toBeGreaterThanOrEqual(2);
       expect(await kinds("gallery")).toBeGreaterThanOrEqual(1);
       expect(await page.locator("section").count()).toBe(3);
@@ -298,6 +298,19 @@ describe.skipIf(!existsSync(CHROMIUM))("the report page in Chromium", () => {
       }
       expect(problems).toEqual([]);
     }, 1_200_000);
+
+    it("has each name of a packet within its ladder", async () => {
+      const page = await show();
+      const { place } = await figure(page, "What follows a loss");
+      const labels = await place.locator("svg").evaluate((drawn: SVGSVGElement) => {
+        const { width } = drawn.viewBox.baseVal;
+        const texts = [...drawn.querySelectorAll("text")].map((text) => ({ said: text.textContent, box: text.getBBox() }));
+        return texts.map(({ said, box }) => ({ said, inside: box.x >= 0 && box.x + box.width <= width }));
+      });
+      expect(labels.length).toBeGreaterThan(10);
+      expect(Math.max(...labels.map(({ said }) => said?.length ?? 0))).toBeGreaterThan(24);
+      expect(labels.filter(({ inside }) => !inside)).toEqual([]);
+    }, 300_000);
 
     it("says of each expectation whether it holds, is reported, and was measured", async () => {
       const page = await show();

@@ -367,3 +367,56 @@ fn each_workspace_and_its_lock_file_have_the_version_of_the_crates() {
     }
     assert!(compared > 80, "only {compared} packages of ours");
 }
+
+/// Keys of plans and their parts: fields of the structures that refuse unknown keys.
+fn keys_of_plans() -> Vec<(String, PathBuf)> {
+    let mut keys = Vec::new();
+    for folder in ["crates/lab/src/plan", "crates/lab/src/measure"] {
+        let mut waiting = vec![root().join(folder)];
+        while let Some(path) = waiting.pop() {
+            if path.is_dir() {
+                waiting
+                    .extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).unwrap();
+            for part in text.split("deny_unknown_fields").skip(1) {
+                let Some((_, body)) = part.split_once(" {\n") else { continue };
+                let mut renamed = None;
+                for line in body.lines().map(str::trim).take_while(|line| *line != "}") {
+                    if let Some((_, name)) = line.split_once("rename = \"") {
+                        renamed = name.split('"').next();
+                    } else if !line.starts_with(['/', '#'])
+                        && let Some((name, _)) = line.split_once(": ")
+                    {
+                        let name = name.split_whitespace().last().unwrap_or_default();
+                        let name = renamed.take().unwrap_or(name.trim_start_matches("r#"));
+                        keys.push((name.to_owned(), path.clone()));
+                    }
+                }
+            }
+        }
+    }
+    keys
+}
+
+#[test]
+fn each_key_of_a_plan_stands_in_the_page_on_the_laboratory() {
+    let page = std::fs::read_to_string(root().join("docs/laboratory.md")).unwrap();
+    // In code, since many keys are English words.
+    let code = page.split('`').skip(1).step_by(2);
+    let words: std::collections::HashSet<&str> = code
+        .flat_map(|code| code.split(|sign: char| !sign.is_alphanumeric() && sign != '_'))
+        .collect();
+    // Of the library that ships, which has no page of its own.
+    let of_library = |path: &Path| path.ends_with("plan/library.rs");
+    // A macro's.
+    let is_name = |key: &str| !key.starts_with('$');
+    let keys = keys_of_plans();
+    assert!(keys.len() > 100, "only {} keys", keys.len());
+    let missing: Vec<_> = keys
+        .iter()
+        .filter(|(key, path)| is_name(key) && !words.contains(key.as_str()) && !of_library(path))
+        .collect();
+    assert!(missing.is_empty(), "docs/laboratory.md does not name {missing:?}");
+}

@@ -2,9 +2,12 @@
 import type { Ladder } from "../model.ts";
 
 const SVG = "http://www.w3.org/2000/svg";
-const WIDTH = 640;
-const LEFT = 170;
-const RIGHT = 470;
+/** Between the two sides. */
+const BETWEEN = 300;
+/** Beside them at least, for the names of packets. */
+const BESIDE = 170;
+/** A wide character of 13 pixels. */
+const CHARACTER = 7.6;
 const TOP = 40;
 
 type Attributes = Record<string, string | number>;
@@ -21,7 +24,8 @@ export function drawLadder(ladder: Ladder, times = 1): SVGElement {
   const events = ladder.arrows.length + ladder.notes.length;
   const height = times * Math.max(240, Math.min(1400, events * 26));
   const y = (at_ms: number): number => TOP + (at_ms / Math.max(ladder.span_ms, 1e-9)) * height;
-  const x = (side: 0 | 1): number => (side === 0 ? LEFT : RIGHT);
+  const [left, right] = [beside(ladder, 0), beside(ladder, 1)];
+  const x = (side: 0 | 1): number => (side === 0 ? left : left + BETWEEN);
   const sides = ([0, 1] as const).flatMap((side) => [
     node("line", { x1: x(side), x2: x(side), y1: TOP - 8, y2: TOP + height + 8, class: "side" }),
     node("text", { x: x(side), y: 20, "text-anchor": "middle", class: "name" }, ladder.sides[side]),
@@ -39,12 +43,22 @@ export function drawLadder(ladder: Ladder, times = 1): SVGElement {
     ),
   );
   return node("svg", {
-    viewBox: `0 0 ${WIDTH} ${TOP + height + 24}`,
+    viewBox: `0 0 ${left + BETWEEN + right} ${TOP + height + 24}`,
     role: "img",
     class: "ladder",
     xmlns: SVG,
     "aria-label": `${ladder.title}. ${ladder.caption}`,
   }, arrowHead(), ...sides, ...arrows, ...notes);
+}
+
+/** The name of a packet, which stands beside its sender. */
+const named = ({ label, arrived_ms }: Ladder["arrows"][number]): string => `${label}${arrived_ms === undefined ? " (lost)" : ""}`;
+
+/** Room beside a side for the longest name of its packets. */
+function beside({ arrows, sides }: Ladder, side: 0 | 1): number {
+  const names = arrows.filter(({ from }) => from === side).map(named);
+  const longest = Math.max(sides[side].length / 2, ...names.map((name) => name.length));
+  return Math.max(BESIDE, Math.ceil(longest * CHARACTER) + 16);
 }
 
 function arrowHead(): SVGElement {
@@ -75,7 +89,7 @@ function drawArrow(
       x: from.x + outside,
       y: from.y + 4,
       "text-anchor": arrow.from === 0 ? "end" : "start",
-    }, `${arrow.label}${lost ? " (lost)" : ""}`),
+    }, named(arrow)),
   );
 }
 
