@@ -226,9 +226,15 @@ fn demo_and_trace_print_what_their_schemas_say() {
     let folder = std::env::temp_dir().join(format!("thinstream-schema-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     let capture = folder.join("demo.pcapng").display().to_string();
-    let line =
-        format!("demo --virtual --messages 60 --flows 3 --policies thin --json --pcap {capture}");
-    holds("demo", &printed(&line));
+    let events = folder.join("demo.jsonl");
+    let demo = "demo --virtual --messages 60 --flows 3 --policies thin --json";
+    holds("demo", &printed(&format!("{demo} --pcap {capture} --events {}", events.display())));
+    let lines = fs::read_to_string(&events).unwrap();
+    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    lines.iter().for_each(|line| holds("events", line));
+    for kind in ["sent", "resent", "acknowledged", "lost", "timeout", "window"] {
+        assert!(lines.iter().any(|line| line["event"] == kind), "no event {kind}");
+    }
     holds(
         "trace",
         &printed(&format!("trace summary --json --percentiles 50 --packets 1-3 {capture}")),
