@@ -124,7 +124,7 @@ describe("figures", () => {
       "client sends TSN 1, which is lost",
       "client sends TSN 1, which arrives at 1050.0 ms",
       "client: timeout",
-      "server sends SACK 1, which arrives at 1100.0 ms",
+      "server sends ACK 1030 SACK 1150-1179, 1060-1119, which arrives at 1100.0 ms",
     ]);
   });
 

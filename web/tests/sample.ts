@@ -99,7 +99,7 @@ export const sample: Report = {
           arrows: [
             { from: 0, sent_ms: 0, label: "TSN 1", role: "data" },
             { from: 0, sent_ms: 1000, arrived_ms: 1050, label: "TSN 1", role: "again" },
-            { from: 1, sent_ms: 1050, arrived_ms: 1100, label: "SACK 1", role: "ack" },
+            { from: 1, sent_ms: 1050, arrived_ms: 1100, label: "ACK 1030 SACK 1150-1179, 1060-1119", role: "ack" },
           ],
           notes: [{ side: 0, at_ms: 1000, label: "timeout" }],
         },
