@@ -66,6 +66,14 @@ pub struct Row {
     pub failed: u64,
 }
 
+impl Row {
+    /// Whether all messages arrived and no connection was lost. Where some did not, the latency of the others is no
+    /// number to compare with.
+    pub fn is_complete(&self) -> bool {
+        self.undelivered == 0 && self.failed == 0
+    }
+}
+
 /// All cells of a plan. Within a group only the last key varies; a message is in time if it takes
 /// at most `on_time` longer than the network's delay. The plan's runs have to keep distributions
 /// ([`Plan::keep_distributions`]).

@@ -100,9 +100,8 @@ fn against(tables: &[SideBySide], name: &str, quantity: Quantity) -> Against {
 /// Our number in one table beside the lowest of the others.
 fn in_cell(table: &SideBySide, name: &str, (_, _, of, added): Quantity) -> Option<Worse> {
     let row = table.rows.iter().find(|row| row.name == name && row.maker == Maker::Ours)?;
-    let competes = |row: &&Row| {
-        row.maker == Maker::Others && row.undelivered == 0 && row.failed == 0 && of(row).is_finite()
-    };
+    let competes =
+        |row: &&Row| row.maker == Maker::Others && row.is_complete() && of(row).is_finite();
     let others = table.rows.iter().filter(competes);
     let best = others.min_by(|one, other| of(one).total_cmp(&of(other)))?;
     let (ours, theirs) = (of(row), of(best));

@@ -66,14 +66,18 @@ fn name(target: &Target, cell: &Cell) -> String {
     others.map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// The number of a row, or its distance from the lowest of the rows that the target names; none
-/// where nothing was measured.
+/// The number of a row, or its distance from the lowest of the rows that the target names, as far as those delivered all
+/// messages; none where nothing was measured or no such row is left. A row that left messages undelivered is beyond any
+/// bound where it is compared.
 fn value(target: &Target, (table, row): (&SideBySide, &Row), quantity: Quantity) -> Option<f64> {
     let here = number(row, quantity);
+    if target.ahead_of.is_empty() {
+        return here.is_finite().then_some(here);
+    }
     let others = table.rows.iter().filter(|row| target.ahead_of.contains(&row.name));
-    let lowest = others.map(|row| number(row, quantity)).reduce(f64::min);
-    let value = lowest.map_or(here, |lowest| here - lowest);
-    value.is_finite().then_some(value)
+    let numbers = others.filter(|row| row.is_complete()).map(|row| number(row, quantity));
+    let lowest = numbers.filter(|number| number.is_finite()).reduce(f64::min)?;
+    Some(if row.is_complete() { here - lowest } else { f64::INFINITY })
 }
 
 fn number(row: &Row, quantity: Quantity) -> f64 {
@@ -97,6 +101,9 @@ impl Number<'_> {
     }
 
     fn rounded(&self, here: f64) -> String {
+        if here.is_infinite() {
+            return "undelivered".to_owned();
+        }
         let text = format!("{here:.*}", self.digits());
         // A difference that rounds to nothing has no sign.
         match text.strip_prefix('-') {

@@ -1,4 +1,7 @@
+use results::LatencySummary;
+
 use super::*;
+use crate::compare::Maker;
 use crate::engine::run_all;
 use crate::plan::Size;
 
@@ -85,4 +88,42 @@ fn a_row_is_compared_with_the_lowest_of_others_in_every_case_and_cases_that_miss
     let (table, other) = judged(lksctp);
     assert!(table.contains("| max in 1 of 2 (lossy **"), "{table}");
     assert_eq!(other, ["max misses in 1 of 2, the plan says 0"]);
+}
+
+#[test]
+fn transports_that_lost_messages_are_no_competitors_and_miss_where_others_lost_none() {
+    let row = |name: &str, mean: f64, undelivered| Row {
+        name: name.to_owned(),
+        maker: Maker::Others,
+        latency: LatencySummary {
+            count: 1,
+            mean,
+            p50: 0.0,
+            p90: 0.0,
+            p99: 0.0,
+            p999: 0.0,
+            max: 0.0,
+        },
+        on_time: 100.0,
+        bytes: 100.0,
+        packets: 1.0,
+        needless: 0.0,
+        undelivered,
+        failed: 0,
+    };
+    let plan = format!(
+        "{PLAN}[[target]]\nwhere = {{ \"flow.thin.policy\" = \"latency\" }}\nahead_of = [\"lksctp\", \"thin\"]\nmost = {{ mean = 0 }}\n"
+    );
+    let plan = Plan::parse(&plan, Size::Normal, None).unwrap();
+    let of = |ours: u64, [lksctp, thin]: [u64; 2]| {
+        let rows =
+            vec![row("lksctp", 1.0, lksctp), row("thin", 5.0, thin), row("latency", 3.0, ours)];
+        let table = SideBySide { keys: Vec::new(), rows };
+        value(&plan.base.targets[0], (&table, &table.rows[2]), Quantity::Mean)
+    };
+    assert_eq!(of(0, [0, 0]), Some(2.0));
+    assert_eq!(of(0, [1, 0]), Some(-2.0), "only the slower one delivered everything");
+    assert_eq!(of(0, [1, 1]), None, "there is nobody to be ahead of");
+    assert_eq!(of(1, [0, 0]), Some(f64::INFINITY));
+    assert_eq!(of(1, [1, 1]), None);
 }
