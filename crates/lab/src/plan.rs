@@ -59,7 +59,7 @@ pub use on_network::on_network;
 pub use paths::{HintSection, HintText, PathsSection, RedundantText, SwitchoverText};
 pub use receiver::ReceiverSection;
 pub use sweep::{Cell, Key, text_of, value_text};
-pub use target::{Quantity, Target};
+pub use target::{Quantity, Target, Tried};
 pub use traffic::{FlowSection, WorkloadSection};
 pub use transport::TransportText;
 

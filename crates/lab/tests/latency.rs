@@ -22,14 +22,14 @@ fn are_as_known(file: &str, least: usize) {
     let mut numbers = 0;
     for target in &all {
         for number in &target.numbers {
-            assert_eq!(number.here.len(), 1, "{}: {}", target.name(), number.quantity);
+            assert_eq!(number.here.len(), 1, "{}: {}", target.target.name(), number.quantity);
             numbers += 1;
         }
     }
     assert!(numbers >= least, "{numbers}");
     let other = all.iter().flat_map(|target| {
-        let said = target.numbers.iter().filter_map(|number| number.not_as_known());
-        said.map(|said| format!("{}: {said}", target.name()))
+        let said = target.not_as_known().into_iter();
+        said.map(|said| format!("{}: {said}", target.target.name()))
     });
     let other: Vec<String> = other.collect();
     assert!(other.is_empty(), "{other:#?}");

@@ -181,8 +181,8 @@ fn targets(arguments: &Arguments) -> Result<(), Failure> {
     let all = reached(&plan, &finished).map_err(|error| refused(arguments, error))?;
     print(arguments, &[Reached::listing(&all)])?;
     let not_as_known = all.iter().flat_map(|one| {
-        let said = one.numbers.iter().filter_map(|number| number.not_as_known());
-        said.map(|said| format!("{}: {said}", one.name()))
+        let said = one.not_as_known().into_iter();
+        said.map(|said| format!("{}: {said}", one.target.name()))
     });
     let not_as_known: Vec<String> = not_as_known.collect();
     match not_as_known.is_empty() {

@@ -3,8 +3,9 @@
 use super::listing::{Column, Listing, Of};
 use super::{Row, SideBySide};
 use crate::engine::Finished;
-use crate::plan::{Cell, Plan, PlanError, Quantity, Stated, Target};
+use crate::plan::{Cell, Plan, PlanError, Quantity, Stated, Target, Tried};
 use base::Duration;
+use std::collections::BTreeSet;
 
 /// A target beside the numbers reached.
 #[derive(Clone, Debug)]
@@ -27,6 +28,9 @@ pub struct Number<'a> {
     /// The number of each cell that has to reach the target, with the cell's name.
     pub here: Vec<(String, f64)>,
 }
+
+/// Number of missing cells that a table names; the others are counted.
+const NAMED: usize = 3;
 
 /// Judges all targets of a plan by its runs, which have to keep distributions
 /// ([`Plan::keep_distributions`]). Cells that were not run have no numbers.
@@ -126,7 +130,7 @@ impl Number<'_> {
 
     /// A sentence for the plan's author if the plan names another number of cells that miss than
     /// its runs show. Cells that were not run do not count.
-    pub fn not_as_known(&self) -> Option<String> {
+    fn not_as_known(&self) -> Option<String> {
         let missed = self.missed().len();
         let is_known = self.here.is_empty() || missed == self.known;
         (!is_known).then(|| {
@@ -146,7 +150,10 @@ impl Number<'_> {
                 let kept = format!("{quantity} in {} of {}", all.len() - missed.len(), all.len());
                 let worst =
                     |(name, here): &(&str, f64)| format!("{name} **{}**", self.rounded(*here));
-                let worst: Vec<String> = missed.iter().map(worst).collect();
+                let mut worst: Vec<String> = missed.iter().take(NAMED).map(worst).collect();
+                if missed.len() > NAMED {
+                    worst.push(format!("{} more", missed.len() - NAMED));
+                }
                 if worst.is_empty() { kept } else { format!("{kept} ({})", worst.join("; ")) }
             }
         }
@@ -160,21 +167,46 @@ impl Reached<'_> {
         self.numbers.iter().all(is_met)
     }
 
-    /// The values of the keys that the target is about.
-    pub fn name(&self) -> String {
-        let names = self.target.cells.values().map(crate::plan::value_text);
-        names.collect::<Vec<_>>().join(" · ")
+    /// Sentences for the plan's author where the runs differ from the plan: another number of cells that miss, cells that miss
+    /// for no cause that `tried` names, and causes for which no cell misses. Cells that were not run do not count.
+    pub fn not_as_known(&self) -> Vec<String> {
+        let mut told: Vec<String> = self.numbers.iter().filter_map(Number::not_as_known).collect();
+        let Some(Tried::ByCause(causes)) = &self.target.tried else { return told };
+        let missed = self.missed();
+        let has_cause = |name: &&str| causes.keys().any(|cause| name.contains(cause.as_str()));
+        let without = missed.iter().filter(|name| !has_cause(name));
+        told.extend(without.map(|name| format!("tried has no cause for {name}, which misses")));
+        if self.numbers.iter().all(|one| !one.here.is_empty()) {
+            let is_idle =
+                |cause: &&String| !missed.iter().any(|name| name.contains(cause.as_str()));
+            let idle = causes.keys().filter(is_idle);
+            told.extend(idle.map(|cause| format!("nothing misses for the cause {cause} in tried")));
+        }
+        told
+    }
+
+    /// Names of the cells that miss any number.
+    fn missed(&self) -> BTreeSet<&str> {
+        self.numbers.iter().flat_map(Number::missed).map(|(name, _)| name).collect()
+    }
+
+    /// What was tried; where there are causes, each with the number of cells that it is for.
+    fn tried(&self) -> String {
+        match &self.target.tried {
+            None => String::new(),
+            Some(Tried::ForAll(text)) => text.clone(),
+            Some(Tried::ByCause(causes)) => {
+                let missed = self.missed();
+                let cells = |cause: &str| missed.iter().filter(|name| name.contains(cause)).count();
+                let told = |(cause, text): (&String, &String)| {
+                    format!("*{cause}* ({}): {text}", cells(cause))
+                };
+                causes.iter().map(told).collect::<Vec<_>>().join("; ")
+            }
+        }
     }
 
     fn row(&self) -> [String; 5] {
-        let wanted = self.numbers.iter().map(|one| {
-            let unit = one.quantity.unit();
-            let space = if unit.is_empty() { "" } else { " " };
-            format!("{} {}{space}{unit}", one.quantity, one.most.text)
-        });
-        let wanted = wanted.collect::<Vec<_>>().join(", ");
-        let beside =
-            if self.target.ahead_of.is_empty() { "" } else { " beyond the best of the others" };
         let had = self.numbers.iter().map(Number::had).collect::<Vec<_>>().join(", ");
         let is_measured = self.numbers.iter().any(|one| !one.here.is_empty());
         let verdict = match (is_measured, self.is_met()) {
@@ -182,8 +214,7 @@ impl Reached<'_> {
             (true, true) => "met",
             (true, false) => "**missed**",
         };
-        let tried = self.target.tried.as_deref().unwrap_or_default();
-        [self.name(), wanted + beside, had, verdict.to_owned(), tried.to_owned()]
+        [self.target.name(), self.target.bounds(), had, verdict.to_owned(), self.tried()]
     }
 
     /// All targets of a plan as a table, and how many numbers are met.

@@ -79,10 +79,36 @@ pub struct Target {
     pub missed: BTreeMap<Quantity, usize>,
     /// For numbers that miss: what was tried, and what prevents success.
     #[serde(default)]
-    pub tried: Option<String>,
+    pub tried: Option<Tried>,
+}
+
+/// What was tried for the cells that miss a target.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum Tried {
+    /// One text for all cells.
+    ForAll(String),
+    /// A text for each cause: for the cells whose names contain the key.
+    ByCause(BTreeMap<String, String>),
 }
 
 impl Target {
+    /// The values of the keys that the target is about, as tables name it.
+    pub fn name(&self) -> String {
+        self.cells.values().map(value_text).collect::<Vec<_>>().join(" · ")
+    }
+
+    /// The upper bounds with their units, as tables print them.
+    pub fn bounds(&self) -> String {
+        let bounds = self.most.iter().map(|(quantity, most)| {
+            let unit = quantity.unit();
+            let space = if unit.is_empty() { "" } else { " " };
+            format!("{quantity} {}{space}{unit}", most.text)
+        });
+        let beside = if self.ahead_of.is_empty() { "" } else { " beyond the best of the others" };
+        bounds.collect::<Vec<_>>().join(", ") + beside
+    }
+
     /// Whether a cell has to reach the target.
     pub fn asks(&self, cell: &Cell) -> bool {
         matches(&self.cells, &cell.texts())
@@ -130,6 +156,13 @@ impl Target {
                 "target: missed and tried go together; where a number misses, tried says what was tried",
             ));
         }
+        if let Some(Tried::ByCause(causes)) = &self.tried
+            && (causes.is_empty() || causes.contains_key(""))
+        {
+            return Err(PlanError::new(
+                "target: a cause in tried is a part of the names of its cells; name it, or give one text for all",
+            ));
+        }
         Ok(())
     }
 }
@@ -158,6 +191,13 @@ mod tests {
             (format!("where = {{}}\n{most}\nmissed = {{ p99 = 1 }}\ntried = \"t\""), "give both"),
             (format!("where = {{}}\n{most}\nmissed = {{ mean = 1 }}"), "go together"),
             (format!("where = {{}}\n{most}\ntried = \"t\""), "go together"),
+            (format!("where = {{}}\n{most}\nmissed = {{ mean = 1 }}\ntried = {{}}"), "name it"),
+            (
+                format!(
+                    "where = {{}}\n{most}\nmissed = {{ mean = 1 }}\ntried = {{ \"\" = \"t\" }}"
+                ),
+                "name it",
+            ),
             ("where = {}\nmost = { median = 1 }".to_owned(), "unknown variant"),
         ] {
             let error = check(&text).unwrap_err();

@@ -37,7 +37,7 @@ fn judged(targets: &str) -> (String, Vec<String>) {
     plan.keep_targets_alone();
     let finished = run_all(&plan).unwrap();
     let reached = reached(&plan, &finished).unwrap();
-    let other = reached.iter().flat_map(|one| &one.numbers).filter_map(Number::not_as_known);
+    let other = reached.iter().flat_map(Reached::not_as_known);
     (Reached::listing(&reached).markdown(), other.collect())
 }
 
@@ -126,4 +126,32 @@ fn transports_that_lost_messages_are_no_competitors_and_miss_where_others_lost_n
     assert_eq!(of(0, [1, 1]), None, "there is nobody to be ahead of");
     assert_eq!(of(1, [0, 0]), Some(f64::INFINITY));
     assert_eq!(of(1, [1, 1]), None);
+}
+
+#[test]
+fn each_cell_that_misses_has_a_cause_and_each_cause_a_cell_that_misses() {
+    let of = |causes: &str| {
+        judged(&format!(
+            "[[target]]\nwhere = {{ \"flow.thin.policy\" = \"lksctp\" }}\nmost = {{ bytes = 140, max = 100 }}\n\
+             missed = {{ bytes = 2, max = 1 }}\ntried = {{ {causes} }}\n"
+        ))
+    };
+    let (table, other) = of("clean = \"headers\", lossy = \"timers of a second\"");
+    assert!(table.contains("| *clean* (1): headers; *lossy* (1): timers of a second |"), "{table}");
+    assert_eq!(other, Vec::<String>::new());
+    let (_, other) = of("loss = \"timers of a second\", snow = \"shovels\"");
+    let told = [
+        "tried has no cause for clean, which misses",
+        "nothing misses for the cause snow in tried",
+    ];
+    assert_eq!(other, told);
+}
+
+#[test]
+fn three_of_the_cells_that_miss_are_named_and_the_others_counted() {
+    let cells = [5.0, 2.0, 9.0, 3.0, 4.0].iter().enumerate();
+    let most = Stated { text: "1".to_owned(), number: 1.0 };
+    let here = cells.map(|(place, here)| (place.to_string(), *here)).collect();
+    let number = Number { quantity: Quantity::Mean, most: &most, known: 5, here };
+    assert_eq!(number.had(), "mean in 0 of 5 (2 **9**; 0 **5**; 4 **4**; 2 more)");
 }
