@@ -27,6 +27,12 @@ fn greedy_flows_get_as_much_beside_200_streams_of_latency_as_beside_200_standard
         assert!((latency / other - 1.0).abs() < 0.03, "{one}: {latency} beside {other}");
         let [(jain, _)] = pair(&compared, "thin", "goodput.jain")[..] else { panic!() };
         assert!(jain > 0.95, "{one}: {jain}");
+        // The streams make no queue of their own: their messages wait no longer than standard ones.
+        for (quantile, most) in [("0.05", 1.0), ("0.5", 3.0)] {
+            let name = format!("latency.quantile[quantile={quantile}]");
+            let [(here, there)] = pair(&compared, "thin", &name)[..] else { panic!() };
+            assert!(here < there + most, "{one}: {name} {here} beside {there}");
+        }
     }
 }
 
