@@ -190,7 +190,7 @@ impl Reached<'_> {
         self.numbers.iter().flat_map(Number::missed).map(|(name, _)| name).collect()
     }
 
-    /// What was tried; where there are causes, each with the number of cells that it is for.
+    /// Text on the attempts; where there are causes, each with its number of cells.
     fn tried(&self) -> String {
         match &self.target.tried {
             None => String::new(),

@@ -82,7 +82,7 @@ pub struct Target {
     pub tried: Option<Tried>,
 }
 
-/// What was tried for the cells that miss a target.
+/// Texts on attempts to meet a target, for the cells that miss it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum Tried {

@@ -123,7 +123,7 @@ fn transports_that_lost_messages_are_no_competitors_and_miss_where_others_lost_n
     };
     assert_eq!(of(0, [0, 0]), Some(2.0));
     assert_eq!(of(0, [1, 0]), Some(-2.0), "only the slower one delivered everything");
-    assert_eq!(of(0, [1, 1]), None, "there is nobody to be ahead of");
+    assert_eq!(of(0, [1, 1]), None, "no other transport delivered everything");
     assert_eq!(of(1, [0, 0]), Some(f64::INFINITY));
     assert_eq!(of(1, [1, 1]), None);
 }
