@@ -314,8 +314,18 @@ fn every_segment_has_the_codepoint_and_the_hop_limit_that_the_application_chose(
 
 #[test]
 fn keep_alive_is_off_unless_asked_for_and_then_waits_two_hours() {
+    let week = 7 * 24 * 3_600_000;
     assert_eq!(ConnectionOptions::default().keep_alive, None);
-    assert!(KeepAlive::default().idle >= Duration::from_secs(7200));
+    let mut unasked = Bench::accepted(Bench::plain());
+    unasked.wait(week);
+    unasked.expect(&[]);
+    let keep_alive = Some(KeepAlive::default());
+    let mut bench = Bench::accepted(ConnectionOptions { keep_alive, ..Bench::plain() });
+    bench.wait(7_199_999);
+    bench.expect(&[]);
+    bench.wait(1);
+    bench.expect(&[". 0:0(0) ack 1"]);
+    assert_eq!(bench.state(), Some(State::Established));
 }
 
 #[test]

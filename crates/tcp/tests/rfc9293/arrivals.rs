@@ -39,6 +39,32 @@ fn a_syn_in_mid_connection_is_challenged_wherever_it_stands() {
     bench.inject("S. 1:1(0) ack 1");
     bench.expect(&[". 1:1(0) ack 1"]);
     assert_eq!(bench.state(), Some(State::Established));
+    // In the other synchronized states: what leads there, and the acknowledgement that is due there.
+    let cases: [(bool, &[&str], State, &str); 5] = [
+        (true, &[], State::FinWait1, ". 2:2(0) ack 1"),
+        (true, &[". 1:1(0) ack 2"], State::FinWait2, ". 2:2(0) ack 1"),
+        (false, &["F. 1:1(0) ack 1"], State::CloseWait, ". 1:1(0) ack 2"),
+        (true, &["F. 1:1(0) ack 1"], State::Closing, ". 2:2(0) ack 2"),
+        (false, &["F. 1:1(0) ack 1", "close"], State::LastAck, ". 2:2(0) ack 2"),
+    ];
+    for (finishes, arrivals, state, challenge) in cases {
+        let mut bench = Bench::accepted(Bench::plain());
+        if finishes {
+            bench.own(|own, now| own.shutdown_write(now));
+        }
+        for arrival in arrivals {
+            match *arrival {
+                "close" => bench.own(|own, now| own.shutdown_write(now)),
+                segment => bench.inject(segment),
+            }
+        }
+        bench.sent.clear();
+        for number in ["0:0", "2:2", "500:500", "99999:99999"] {
+            bench.inject(&format!("S {number}(0)"));
+            assert_eq!(bench.taken(), [challenge], "{state:?}, {number}");
+        }
+        assert_eq!(bench.state(), Some(state));
+    }
 }
 
 #[test]

@@ -128,16 +128,52 @@ fn lingering_ends_a_connection_that_is_not_even_established() {
 }
 
 #[test]
-fn an_abort_resets_in_every_state_in_which_the_peer_knows_of_the_connection() {
+fn an_abort_before_the_peer_answered_sends_nothing() {
     let mut bench = Bench::opening(Bench::plain());
+    assert_eq!(bench.state(), Some(State::SynSent));
     bench.sent.clear();
     bench.own(|own, now| own.abort(now));
     bench.expect(&[]);
-    let mut bench = Bench::accepted(Bench::plain());
-    bench.own(|own, now| own.abort(now));
-    bench.expect(&["R. 1:1(0) ack 1"]);
-    bench.inject(". 1:1(0) ack 1");
-    bench.expect(&["R 1:1(0)"]);
+    assert_eq!(bench.state(), Some(State::Closed));
+}
+
+#[test]
+fn an_abort_resets_in_every_state_in_which_the_peer_knows_of_the_connection() {
+    fn finished(bench: &mut Bench) {
+        bench.own(|own, now| own.shutdown_write(now));
+    }
+    fn in_fin_wait_2(bench: &mut Bench) {
+        finished(bench);
+        bench.inject(". 1:1(0) ack 2");
+    }
+    fn in_close_wait(bench: &mut Bench) {
+        bench.inject("F. 1:1(0) ack 1");
+    }
+    let mut received = Bench::opening(Bench::plain());
+    received.inject("S 0:0(0) <mss 1460>");
+    received.sent.clear();
+    let after = |way: fn(&mut Bench)| {
+        let mut bench = Bench::accepted(Bench::plain());
+        way(&mut bench);
+        bench.sent.clear();
+        bench
+    };
+    let cases = [
+        (received, State::SynReceived, "R. 1:1(0) ack 1", "R 1:1(0)"),
+        (after(|_| ()), State::Established, "R. 1:1(0) ack 1", "R 1:1(0)"),
+        (after(finished), State::FinWait1, "R. 2:2(0) ack 1", "R 1:1(0)"),
+        (after(in_fin_wait_2), State::FinWait2, "R. 2:2(0) ack 1", "R 1:1(0)"),
+        (after(in_close_wait), State::CloseWait, "R. 1:1(0) ack 2", "R 1:1(0)"),
+    ];
+    for (mut bench, state, reset, stray) in cases {
+        assert_eq!(bench.state(), Some(state));
+        bench.own(|own, now| own.abort(now));
+        assert_eq!(bench.taken(), [reset], "{state:?}");
+        assert_eq!(bench.state(), Some(State::Closed), "{state:?}");
+        // The connection is gone: a segment of the peer is a stray one.
+        bench.inject(". 1:1(0) ack 1");
+        assert_eq!(bench.taken(), [stray], "{state:?}");
+    }
 }
 
 #[test]
