@@ -29,7 +29,7 @@ user_pref("services.settings.server", "");
 user_pref("toolkit.telemetry.enabled", false);
 "#;
 
-/// Which program is started, and thus which flags and profile it needs.
+/// The program to start, which decides about flags and profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Chromium,

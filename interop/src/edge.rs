@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 
 use crate::namespace::Namespace;
 
-/// How long anything may take, on however slow a machine.
+/// Time limit for any step, even on a slow machine.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// An edge on a thread of its own.

@@ -18,7 +18,7 @@ pub enum End {
     ServerAbort,
 }
 
-/// Which streams begin again (RFC 6525), each at the wish of the client.
+/// Streams that are reset (RFC 6525), each on request of the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reset {
     /// The client resets its own, and the server its own when it learns of that, as WebRTC does.

@@ -14,7 +14,7 @@ use nix::unistd::Pid;
 
 use crate::namespace::Namespace;
 
-/// How long a process has to end after SIGTERM before it gets SIGKILL.
+/// Time for a process to end after SIGTERM, before SIGKILL.
 const GRACE: Duration = Duration::from_secs(3);
 
 /// A running child. Dropping it ends it; it ends with the test process too, however that ends.

@@ -296,7 +296,7 @@ pub struct Lost {
     pub receiving: u64,
 }
 
-/// How many packets `tc -s qdisc show` says that the queueing discipline of this kind dropped; none if there is none.
+/// Number of packets that the queueing discipline of this kind dropped, by `tc -s qdisc show`; `None` without such a discipline.
 fn dropped(said: &str, kind: &str) -> u64 {
     let mut about = said.lines().skip_while(|line| {
         let mut words = line.split_whitespace();

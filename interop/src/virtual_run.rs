@@ -21,7 +21,7 @@ pub(crate) type AnyStack = Box<dyn Stack>;
 const RTT: Duration = Duration::from_millis(20);
 /// After how long the run is given up.
 const LIMIT: Duration = Duration::from_secs(600);
-/// How long both sides stay when both associations are over, to answer what is repeated.
+/// Time that both sides stay after both associations ended, to answer retransmissions.
 const LINGER: Duration = Duration::from_secs(5);
 
 /// Addresses of the client and the server.

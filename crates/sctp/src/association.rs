@@ -9,6 +9,7 @@ mod addresses;
 mod application;
 mod authenticity;
 mod icmp;
+mod identity;
 mod in_use;
 mod liveness;
 mod memory;
@@ -22,6 +23,7 @@ mod sending;
 mod setup;
 mod shutdown;
 mod signalled;
+mod snapshot;
 mod stats;
 #[cfg(test)]
 mod tests;
@@ -35,6 +37,7 @@ use bytes::Bytes;
 use recovery::{Advice, AdviceError, PathId, PathView, RecoveryPolicy, TimedEvent};
 
 use self::application::Application;
+pub(crate) use self::identity::Identity;
 use self::in_use::InUse;
 use self::liveness::Liveness;
 pub use self::memory::Buffered;
@@ -50,7 +53,6 @@ use crate::phase::Phase;
 use crate::rx::acknowledgement::sack_timing;
 use crate::rx::message::Message;
 use crate::rx::receiver::{Receiver, ReceiverConfig};
-use crate::setup::Tags;
 use crate::state::State;
 use crate::tx::send_queue::SendQueue;
 use crate::tx::sender::Sender;
@@ -84,17 +86,6 @@ pub struct Association {
 /// The present action closed the association.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Closed;
-
-/// Tags, ports and initial numbers of an association.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Identity {
-    pub(crate) local_port: u16,
-    pub(crate) peer_port: u16,
-    pub(crate) tags: Tags,
-    pub(crate) local_initial_tsn: Tsn,
-    /// Known from the peer's INIT or INIT ACK on.
-    pub(crate) peer_initial_tsn: Tsn,
-}
 
 /// The initial addresses of an association.
 #[derive(Clone, Debug)]

@@ -13,17 +13,13 @@ use std::sync::Arc;
 use base::RandomStream;
 use bytes::Bytes;
 
-use self::vector::{KeyVector, KeyVectors};
+use self::vector::{KeyVector, KeyVectors, NEVER};
 use crate::wire::chunk::Auth;
 use crate::wire::signing::{ChunkTypes, HmacId, Mac, Signer};
 use crate::wire::{Chunk, ChunkType, KeyId, Packet};
 
 /// Supported HMACs, in order of preference.
 const HMAC_IDS: [HmacId; 2] = [HmacId::SHA_256, HmacId::SHA_1];
-
-/// Chunks that cannot be authenticated (section 3.2).
-const NEVER: [ChunkType; 4] =
-    [ChunkType::INIT, ChunkType::INIT_ACK, ChunkType::SHUTDOWN_COMPLETE, ChunkType::AUTH];
 
 /// An application's choices for authentication (SCTP_AUTH_CHUNK, SCTP_AUTH_KEY and SCTP_AUTH_ACTIVE_KEY of RFC
 /// 6458, section 8), in effect if both sides agree on

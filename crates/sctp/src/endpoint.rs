@@ -10,11 +10,13 @@
 //! the driver drains the outputs.
 
 mod admission;
-mod association_mut;
+pub(crate) mod association_mut;
 mod handshake;
 mod icmp;
+mod membership;
 mod memory;
 mod out_of_the_blue;
+mod reclaim;
 mod routing;
 mod stats;
 mod table;
@@ -34,9 +36,8 @@ use base::{
 };
 use bytes::Bytes;
 
-pub use self::association_mut::AssociationMut;
 use self::memory::Memory;
-use self::out_of_the_blue::{MAX_INIT_ACK, Reply};
+use self::out_of_the_blue::Reply;
 pub use self::stats::EndpointStats;
 pub use self::table::AssociationId;
 use self::table::Table;
@@ -241,11 +242,6 @@ impl Endpoint {
         self.table.get(id)
     }
 
-    /// An association, for calls that change it; `None` if the endpoint does not have it.
-    pub fn association_mut(&mut self, id: AssociationId) -> Option<AssociationMut<'_>> {
-        AssociationMut::new(self, id)
-    }
-
     /// Associations with several paths, one of which leads to `remote`.
     pub fn with_path_to(&self, remote: SocketAddr) -> impl Iterator<Item = AssociationId> {
         self.table.with_path_to(remote)
@@ -307,7 +303,7 @@ impl Endpoint {
             self.events.push_back((id, event));
         }
         memory::note(&mut self.memory, id, slot);
-        admission::note_use(&mut self.population, id, slot);
+        membership::note_use(&mut self.population, id, slot);
         if !slot.dirty {
             slot.dirty = true;
             self.turns.add(id);
@@ -350,14 +346,6 @@ impl Endpoint {
         if !self.replies.push_for(reply.origin(), |buffer| reply.emit(buffer)) {
             self.stats.answers_dropped += 1;
         }
-    }
-
-    /// Whether one more packet without an association would be answered. Answers wait for
-    /// [`poll_transmit`](base::Machine::poll_transmit), and at most 8 MiB of them are kept, with overhead: a driver
-    /// that passes more than about 10,000 datagrams before it fetches the output pauses while this is false, and
-    /// loses no answer.
-    pub fn has_room_for_answers(&self) -> bool {
-        self.replies.has_room_for(MAX_INIT_ACK)
     }
 
     #[cold]

@@ -83,7 +83,8 @@ mod tx;
 pub mod wire;
 mod zero_checksum;
 
-pub use self::endpoint::{AssociationId, AssociationMut, ConnectError, Endpoint, EndpointStats};
+pub use self::endpoint::association_mut::AssociationMut;
+pub use self::endpoint::{AssociationId, ConnectError, Endpoint, EndpointStats};
 pub use ::endpoint::census::Census;
 pub use ::endpoint::memory::{MemoryLimits, MemoryState};
 pub use address_reconfiguration::error::AddressError;

@@ -8,13 +8,14 @@
 //! - [`own_addresses`]: the local addresses of paths.
 
 pub(crate) mod addresses;
+pub(crate) mod copies;
 pub(crate) mod heartbeat;
 pub(crate) mod mtu;
 pub(crate) mod mtu_discovery;
 mod own_addresses;
 pub(crate) mod path;
 mod place;
-pub(crate) mod redundancy;
+mod redundancy;
 mod routes;
 mod states;
 
@@ -27,8 +28,8 @@ use recovery::{PATHS_MAX, PathId, PathTable, Recovery};
 use smallvec::SmallVec;
 
 use self::addresses::{beside, local_for};
+use self::copies::WaitingCopies;
 use self::path::Path;
-use self::redundancy::WaitingCopies;
 use crate::event::{Events, PathChange};
 use crate::options::{AssociationOptions, PathOptions};
 use crate::switchover::PathState;

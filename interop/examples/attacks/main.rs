@@ -140,7 +140,7 @@ fn print_edge_row(what: EdgeAttack, seen: &EdgeSeen) {
     );
 }
 
-/// How long an honest client may wait for its set-up and first answer.
+/// Time limit of an honest client for its set-up and first answer.
 const SOON: Duration = Duration::from_secs(1);
 
 /// Complaint of honest clients that waited too long, if any.

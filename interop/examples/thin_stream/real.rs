@@ -15,7 +15,7 @@ use recovery::RecoveryPolicy;
 use crate::table::{Measured, Row};
 use crate::{Case, Outcome, Plan};
 
-/// How long a client may hear nothing.
+/// Longest silence that a client accepts.
 const PATIENCE: Span = Span::from_secs(120);
 
 /// The kind of server.

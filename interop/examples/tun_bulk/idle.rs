@@ -11,7 +11,7 @@ use interop::{EDGE, EDGE_PORT, Namespace, Process, RunningEdge, edge_options};
 use crate::Outcome;
 use crate::ours::{self, SINK};
 
-/// How long anything may take, on however slow a machine.
+/// Time limit for any step, even on a slow machine.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// A figure of a file of /proc in kilobytes, as bytes.

@@ -35,9 +35,9 @@ const LIMIT: Duration = Duration::from_secs(30);
 pub struct EdgeAttack {
     /// Behaviour of each connection.
     pub greed: Greed,
-    /// How many connections are opened.
+    /// Number of connections to open.
     pub connections: u16,
-    /// How long they stay once they are open.
+    /// Time that connections stay open.
     pub span: Duration,
     /// The edge's `--memory`, in bytes.
     pub memory: u64,

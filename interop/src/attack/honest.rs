@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 
 /// Time between set-ups, and between messages of the client that stays.
 const INTERVAL: Duration = Duration::from_millis(100);
-/// How long a client waits for its set-up and its first answer together, or for an answer later.
+/// Time limit of a client for its set-up and first answer together, and for each later answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How honest clients fared.

@@ -17,7 +17,7 @@ use crate::namespace::Namespace;
 use crate::process::Process;
 use foe::Foe;
 
-/// How long honest clients go on once an attack has taken what it gets.
+/// Time that honest clients continue once an attack has taken all that it can get.
 const AFTERWARDS: Duration = Duration::from_secs(3);
 
 /// Effects of an attack.

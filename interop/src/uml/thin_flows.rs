@@ -15,7 +15,7 @@ use crate::build;
 
 /// The port in the guest.
 const PORT: u16 = 5000;
-/// How long the program may wait for what is missing; with the time that it takes to say what it saw.
+/// Time limit of the program for missing messages; with the time that it takes to say what it saw.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A transport that the kernel in User-Mode Linux provides.
@@ -30,7 +30,7 @@ pub enum KernelTransport {
 /// Flows, and their network.
 #[derive(Clone, Copy, Debug)]
 pub struct ThinFlows {
-    /// Which of the kernel's transports carries the flows.
+    /// The kernel's transport that carries the flows.
     pub transport: KernelTransport,
     /// Flows at the same time, each with a phase of its own.
     pub flows: u32,

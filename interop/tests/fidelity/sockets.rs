@@ -18,7 +18,7 @@ use tokio::task::LocalSet;
 
 pub(crate) type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// How long a client tries to connect, and waits for its last message to arrive.
+/// Time limit for a client to connect, and for its last message to arrive.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Measurements of a run.

@@ -134,7 +134,7 @@ pub(crate) fn serve_one(runtime: &Handle, endpoint: &Endpoint) -> JoinHandle<Res
     runtime.spawn(async move { Ok(echo(endpoint.accept().await?).await) })
 }
 
-/// How long the endpoint stays after its association is over. A guest short of processor time drops
+/// Time that the endpoint stays after its association is over. A guest short of processor time drops
 /// packets even where the network loses none; its SHUTDOWN ACK then comes again after a second, and the
 /// endpoint answers it out of the blue.
 const LINGER: Duration = Duration::from_millis(2_500);

@@ -29,7 +29,7 @@ struct Dark {
     resent: u64,
 }
 
-/// How many retransmissions of a message leave within `span` of it, if the first `linear` expiries do not double, and no
+/// Number of retransmissions of a message that leave within `span` of it, if the first `linear` expiries do not double, and no
 /// timeout is longer than `longest`.
 fn schedule(rto: Duration, linear: u32, longest: Duration, span: Duration) -> u64 {
     let (mut at, mut expiries) = (Duration::ZERO, 0u32);

@@ -24,7 +24,7 @@ pub(crate) struct Place {
     _wire: Wire,
 }
 
-/// Which way a connection reached the service.
+/// The way by which a connection reached the service.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     Straight,

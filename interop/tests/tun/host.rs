@@ -18,7 +18,7 @@ use tokio::runtime::Runtime;
 pub(crate) const OURS: [&str; 2] = ["10.78.0.2", "fd78::2"];
 pub(crate) const KERNEL: [&str; 2] = ["10.78.0.1", "fd78::1"];
 
-/// How long anything may take, on however slow a machine.
+/// Time limit for any step, even on a slow machine.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// A stack of its own; its device vanishes with it.

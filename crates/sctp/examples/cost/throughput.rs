@@ -1,4 +1,4 @@
-//! How many bytes a CPU second carries from one application to the other.
+//! Throughput from one application to the other, in bytes per second of processor time.
 
 use base::Duration;
 use bytes::Bytes;

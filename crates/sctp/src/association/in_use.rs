@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::Instant;
 
-use super::Identity;
+use super::identity::Identity;
 use crate::address_reconfiguration::AddressReconfiguration;
 use crate::authentication::vector::KeyVector;
 use crate::authentication::{Authentication, AuthenticationOptions};

@@ -7,6 +7,7 @@ use recovery::PathId;
 
 use super::output::Outlet;
 use super::*;
+use crate::setup::Tags;
 use crate::tx::send_options::{SendError, SendOptions};
 use crate::wire::Ppid;
 

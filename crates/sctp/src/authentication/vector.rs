@@ -2,9 +2,12 @@
 
 use smallvec::SmallVec;
 
-use super::NEVER;
 use crate::wire::signing::{ChunkTypes, HmacId};
 use crate::wire::{ChunkType, Parameter, ParameterType, Parameters};
+
+/// Chunks that cannot be authenticated (section 3.2).
+pub(super) const NEVER: [ChunkType; 4] =
+    [ChunkType::INIT, ChunkType::INIT_ACK, ChunkType::SHUTDOWN_COMPLETE, ChunkType::AUTH];
 
 /// Longest list of chunk types: each of the 256 once.
 const CHUNKS_LIMIT: usize = 256;

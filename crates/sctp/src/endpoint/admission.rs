@@ -1,6 +1,6 @@
 //! Admission of new associations, and the choice of the one that makes room.
 
-use ::endpoint::population::{LOOKS, Population, Use};
+use ::endpoint::population::{LOOKS, Use};
 use base::{DatagramMeta, Host, Instant};
 
 use super::out_of_the_blue::Reply;
@@ -110,25 +110,6 @@ impl Endpoint {
         if let Some(slot) = self.table.slot_mut(id) {
             slot.membership = Some(self.population.enter(id.row(), slot.host, now));
         }
-    }
-}
-
-/// Records the first use of an association, and its end: an ended one takes no place that another could have.
-#[inline]
-pub(super) fn note_use(population: &mut Population, id: AssociationId, slot: &mut Slot) {
-    let Some(membership) = &mut slot.membership else { return };
-    if slot.association.is_closed() {
-        leave(population, id, slot);
-    } else if let Some(at) = slot.association.standing().last_use() {
-        population.on_used(id.row(), slot.host, membership, at);
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn leave(population: &mut Population, id: AssociationId, slot: &mut Slot) {
-    if let Some(membership) = slot.membership.take() {
-        population.leave(id.row(), slot.host, membership);
     }
 }
 

@@ -32,13 +32,15 @@ pub struct AssociationMut<'a> {
     sent_at: Option<Instant>,
 }
 
-impl<'a> AssociationMut<'a> {
-    /// `None` if the endpoint does not have the association.
-    pub(super) fn new(endpoint: &'a mut Endpoint, id: AssociationId) -> Option<AssociationMut<'a>> {
-        endpoint.table.get(id)?;
-        Some(AssociationMut { endpoint, id, unsettled: false, sent_at: None })
+impl Endpoint {
+    /// An association, for calls that change it; `None` if the endpoint does not have it.
+    pub fn association_mut(&mut self, id: AssociationId) -> Option<AssociationMut<'_>> {
+        self.table.get(id)?;
+        Some(AssociationMut { endpoint: self, id, unsettled: false, sent_at: None })
     }
+}
 
+impl AssociationMut<'_> {
     /// Sends INIT of an association that was [prepared](Endpoint::prepare), first to `remote`, an address of the
     /// peer at which a layer below has proved it to be `origin`. From now on only packets of that host belong to
     /// the association.

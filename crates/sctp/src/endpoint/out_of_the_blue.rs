@@ -18,7 +18,7 @@ const MAX_SIZE: usize = 1400;
 
 /// Upper bound of the length of INIT ACK: cookie and reports are bounded, and a usual INIT ACK consists mostly of
 /// the cookie of some hundred bytes. IP fragments one that is too long for the path.
-pub(super) const MAX_INIT_ACK: usize = 4096;
+const MAX_INIT_ACK: usize = 4096;
 
 /// A packet that answers another without an association.
 #[derive(Clone, Debug)]

@@ -8,18 +8,10 @@
 use recovery::{PATHS_MAX, PathId};
 use smallvec::SmallVec;
 
+use super::copies::WaitingCopies;
 use super::{Context, Paths};
 use crate::options::AssociationOptions;
 use crate::switchover::{Redundancy, RedundantWhen};
-
-/// A queued packet of copies.
-#[derive(Debug)]
-pub(crate) struct WaitingCopies {
-    /// The path of the packet.
-    pub(crate) path: PathId,
-    /// The chunks, by their units.
-    pub(crate) units: SmallVec<[u64; 4]>,
-}
 
 impl Paths {
     /// Whether DATA may go on several paths at once.

@@ -7,25 +7,16 @@
 
 mod consecutive;
 mod interleaved;
+mod revocable;
 
 use consecutive::Consecutive;
 use interleaved::Interleaved;
+use revocable::Revocable;
 
 use super::data::{Data, Fault, Skipped};
 use super::inbox::Inbox;
 use super::message::Message;
 use crate::wire::ids::StreamId;
-
-/// Chunks beyond a missing TSN, which may be dropped since they were at most reported by gap ack blocks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Revocable {
-    /// Number of chunks above the cumulative TSN ack point.
-    pub(crate) chunks: usize,
-    /// Payload of these chunks in bytes.
-    pub(crate) bytes: usize,
-    /// Overhead of keeping them in order, in bytes.
-    pub(crate) cost: usize,
-}
 
 /// Reassembly of DATA or of I-DATA chunks, which differ in their numbers.
 #[derive(Debug)]

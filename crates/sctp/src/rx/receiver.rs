@@ -6,6 +6,7 @@
 //! not lose permissible chunks because they are small.
 
 mod memory;
+mod received;
 mod reconfiguration;
 
 use core::num::NonZeroU32;
@@ -14,7 +15,7 @@ use ::endpoint::memory::MemoryState;
 use base::Instant;
 use recovery::AckTiming;
 
-pub(crate) use self::memory::Received;
+pub(crate) use self::received::Received;
 use super::acknowledgement::{Acknowledgement, PacketSummary};
 pub(crate) use super::data::{Data, Fault, Skipped, Violation};
 use super::inbox::{CHUNK_OVERHEAD, Inbox};

@@ -6,8 +6,11 @@
 
 mod first_come;
 mod priority;
+mod rank;
 mod round_robin;
 mod weighted_fair;
+
+pub(super) use self::rank::{Clock, Rank};
 
 /// How streams share the connection (SCTP_STREAM_SCHEDULER of RFC 8260, section 4.3.2).
 ///
@@ -33,13 +36,6 @@ pub enum Scheduler {
     WeightedFair,
 }
 
-/// Position of a stream in the order of service: the lowest first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Rank {
-    class: u16,
-    at: u64,
-}
-
 /// Priority or weight of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct StreamValue {
@@ -55,15 +51,6 @@ impl Default for StreamValue {
     fn default() -> Self {
         StreamValue { priority: DEFAULT_STREAM_VALUE, weight: DEFAULT_STREAM_VALUE }
     }
-}
-
-/// State common to all streams.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Clock {
-    /// Number of ranks assigned in rotation.
-    ranks: u64,
-    /// Virtual time of the fair schedulers.
-    time: u64,
 }
 
 /// Facts about a fragment that was just sent.

@@ -19,10 +19,11 @@ use super::send_options::{AbandonReason, Abandoned, Reliability, SendError, Send
 use crate::stream_numbers::StreamNumbers;
 use crate::wire::ids::{KeyId, Mid, Ppid, StreamId};
 
+mod open;
 mod parts;
 mod streams;
 
-pub(crate) use self::parts::DropOpen;
+pub(crate) use self::open::DropOpen;
 
 /// Overhead of a message's payload, in bytes.
 const MESSAGE_COST: usize = ALLOCATION + 24;
@@ -52,7 +53,7 @@ struct Rare {
     max_queueing_delay: Option<Duration>,
     values: StreamValues,
     /// Incomplete messages that are sent in parts.
-    open: BTreeMap<StreamId, parts::Open>,
+    open: BTreeMap<StreamId, open::Open>,
 }
 
 impl Rare {
@@ -61,7 +62,7 @@ impl Rare {
         size_of::<Rare>()
             + self.next_unordered.memory()
             + footprint::of_tree(self.values.len(), size_of::<StreamId>() * 4)
-            + footprint::of_tree(self.open.len(), size_of::<(StreamId, parts::Open)>())
+            + footprint::of_tree(self.open.len(), size_of::<(StreamId, open::Open)>())
             + self.expiry.memory()
     }
 
@@ -402,7 +403,7 @@ impl SendQueue {
             messages.into_iter().partition(|message| message.mid().is_some());
         for mut message in begun.into_iter().chain(waiting) {
             if let Some(rare) = &mut self.rare {
-                parts::rename(&mut rare.open, &message, self.next_id);
+                open::rename(&mut rare.open, &message, self.next_id);
             }
             message.id = self.next_id;
             self.next_id += 1;

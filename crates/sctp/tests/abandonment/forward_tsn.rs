@@ -218,4 +218,26 @@ fn forward_tsn_supported_is_reported_by_a_side_without_the_extension() {
     let parameter = [0xc0, 0, 0, 4];
     assert!(report(&parameter, Extensions::NONE));
     assert!(!report(&parameter, Extensions::PARTIAL_RELIABILITY));
+    // In an INIT ACK: the report follows COOKIE ECHO in an ERROR, Unrecognized Parameters (8).
+    for (extensions, reports) in
+        [(Extensions::NONE, true), (Extensions::PARTIAL_RELIABILITY, false)]
+    {
+        let mut bench = Bench::new(EndpointOptions::default());
+        let options = AssociationOptions { extensions, ..options(plain()) };
+        let (now, port) = (bench.now, crate::support::wire::PEER_PORT);
+        let peer = crate::support::address(crate::support::CLIENT);
+        bench.endpoint.connect(now, peer, port, options).unwrap();
+        let init = Packet::parse(Bytes::from(bench.drain().remove(0))).unwrap();
+        let Some(Ok(Chunk::Init(init))) = init.chunks().next() else { panic!("no INIT") };
+        let parameters = [Parameter::StateCookie(b"cookie"), Parameter::ForwardTsnSupported];
+        let ack = sctp::wire::chunk::InitAck(crate::support::wire::init_with(
+            crate::support::wire::PEER_TAG,
+            parameters,
+        ));
+        let sent = bench.give(init.initiate_tag, |p| p.append(ack).unwrap());
+        let names = crate::support::wire::names(&sent[0]);
+        assert_eq!(names[0], "COOKIE ECHO");
+        assert_eq!(names.contains(&"ERROR".to_owned()), reports, "{names:?}");
+        assert_eq!(sent[0].windows(4).any(|bytes| bytes == parameter), reports);
+    }
 }

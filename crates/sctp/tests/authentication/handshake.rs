@@ -182,10 +182,30 @@ fn an_init_that_authenticates_has_each_of_its_parameters_once() {
         assert_eq!((random, chunks), (vec![32], vec![vec![0]]));
         assert_eq!((hmacs, listed), (vec![vec![0, 3, 0, 1]], vec![vec![15]]));
     }
-    // Section 6.1: a random number for each INIT ACK.
+    // The INIT of such a side has them, too.
+    let options = authenticating(&[ChunkType::DATA], Some(secret));
+    let (now, peer) = (bench.now, address(crate::support::CLIENT));
+    bench.endpoint.connect(now, peer, PEER_PORT, options).unwrap();
+    let packet = Packet::parse(bench.drain().remove(0).into()).unwrap();
+    let Some(Ok(Chunk::Init(init))) = packet.chunks().next() else { panic!("no INIT") };
+    let (mut random, mut chunks, mut hmacs) = (0, vec![], vec![]);
+    for parameter in init.parameters.iter() {
+        match parameter.unwrap() {
+            Parameter::Random(value) => {
+                assert_eq!(value.len(), 32);
+                random += 1;
+                numbers.push(value.to_vec());
+            }
+            Parameter::Chunks(value) => chunks.push(value.to_vec()),
+            Parameter::HmacAlgorithms(value) => hmacs.push(value.to_vec()),
+            _ => {}
+        }
+    }
+    assert_eq!((random, chunks, hmacs), (1, vec![vec![0]], vec![vec![0, 3, 0, 1]]));
+    // Section 6.1: a random number for each INIT and INIT ACK.
     numbers.sort_unstable();
     numbers.dedup();
-    assert_eq!(numbers.len(), 3, "{numbers:?}");
+    assert_eq!(numbers.len(), 4, "{numbers:?}");
 }
 
 #[test]

@@ -47,6 +47,16 @@ fn ip(address: &str) -> IpAddr {
     address.parse().unwrap()
 }
 
+/// Serial numbers of the ASCONF-ACKs of a packet.
+fn answered(packet: &[u8]) -> Vec<u32> {
+    let packet = sctp::wire::Packet::parse(packet.to_vec().into()).unwrap();
+    let chunks = packet.chunks().filter_map(|chunk| match chunk.unwrap() {
+        sctp::wire::Chunk::AsconfAck(ack) => Some(ack.serial.0),
+        _ => None,
+    });
+    chunks.collect()
+}
+
 impl Keyholder {
     fn new() -> Keyholder {
         let accepted = AssociationOptions {
@@ -437,6 +447,11 @@ fn a_packet_full_of_right_asconfs_gets_bounded_answers() {
         let answers = holder.foe.bench.give_bytes(packet);
         assert!(answers.len() <= 32, "{} packets", answers.len());
         assert!(bytes(&answers) <= 8_000, "{} bytes", bytes(&answers));
+        // Answers are in the order of their requests, from the first on.
+        let serials: Vec<u32> = answers.iter().flat_map(|packet| answered(packet)).collect();
+        let first = PEER_TSN.0;
+        assert!(!serials.is_empty());
+        assert!(serials.iter().copied().eq((first..).take(serials.len())), "{serials:?}");
     });
     assert!(used.bytes_current < 16 << 10, "{} bytes stay", used.bytes_current);
     assert!(matches!(holder.foe.bench.state(), "ESTABLISHED" | "CLOSED"));

@@ -253,6 +253,44 @@ fn a_dead_association_tries_all_its_paths_in_turn() {
 }
 
 #[test]
+fn an_inactive_path_that_is_selected_stays_inactive_with_its_errors() {
+    let mut links = first_dies_at(T0);
+    links[1] = links[0].clone();
+    let client = AssociationOptions {
+        path_max_retrans: 0,
+        association_max_retrans: 9,
+        heartbeat_interval: None,
+        ..timeouts_only()
+    };
+    let mut two = Two::established(&links, client);
+    two.send_at([0]);
+    let charged = |two: &Two| [0, 1].map(|path| (two.path(path).state, two.path(path).error_count));
+    // Both paths are inactive once each had an expiry: data then leaves on an inactive one, which nothing but the
+    // next expiry charges.
+    let (mut expiries, mut selected) = (0, 0);
+    for millis in (100..30_000).step_by(100) {
+        let before = charged(&two);
+        let sent = two.data_sent().len();
+        two.at(millis);
+        let now_sent = two.data_sent();
+        let after = charged(&two);
+        if now_sent.len() == sent {
+            assert_eq!(before, after, "at {millis} ms");
+            continue;
+        }
+        // A retransmission: the expiry charged the path of the packet before, not the one that is selected.
+        expiries += 1;
+        let (last, next) = (now_sent[sent - 1].1, now_sent[sent].1);
+        assert_eq!(after[last].1, before[last].1 + 1, "at {millis} ms");
+        if next != last {
+            selected += u32::from(before[next].0 == PathState::Inactive);
+            assert_eq!(after[next], before[next], "at {millis} ms");
+        }
+    }
+    assert!(expiries >= 4 && selected >= 2, "{expiries} expiries, {selected} inactive selected");
+}
+
+#[test]
 fn a_policy_with_a_shorter_timeout_holds_for_one_path_only() {
     let mut two = Two::established(&even(), timeouts_only());
     let (id, second) = (two.id, two.path(1).remote);
@@ -275,9 +313,26 @@ fn each_path_has_a_congestion_window_of_its_own() {
     two.at(1_500);
     // One timeout on the first path.
     assert_eq!(window(&two), [1460, 4404]);
+    let thresholds = [0, 1].map(|path| two.path(path).recovery.ssthresh);
+    assert!(thresholds[0] < thresholds[1], "{thresholds:?}");
 }
 
-/// How long the client keeps the association while both paths are silent forever, in seconds; 100 if it is kept.
+#[test]
+fn the_window_grows_on_the_path_whose_data_is_acknowledged_and_on_no_other() {
+    let mut two = Two::established(&even(), timeouts_only());
+    let window = |two: &Two| [0, 1].map(|path| two.path(path).recovery.cwnd);
+    let before = window(&two);
+    for _ in 0..20 {
+        two.send(1_000);
+    }
+    two.at(1_000);
+    assert!(two.data_sent().iter().all(|(_, path, _)| *path == 0));
+    let after = window(&two);
+    assert!(after[0] > before[0], "{before:?} {after:?}");
+    assert_eq!(after[1], before[1]);
+}
+
+/// Time until the client gives the association up while both paths are silent, in seconds; 100 if it is kept.
 fn seconds_kept(policy: &str) -> u64 {
     let mut links = even();
     for link in &mut links {

@@ -181,8 +181,14 @@ fn a_restart_while_shutdown_complete_is_awaited_begins_nothing_and_says_why() {
 
 #[test]
 fn shutdown_complete_counts_in_no_other_state() {
-    for mut bench in [closing(), closed_on()] {
-        let state = bench.state();
+    let mut pending = Bench::established();
+    send(&mut pending).unwrap();
+    let id = pending.id();
+    pending.endpoint.association_mut(id).unwrap().shutdown(pending.now);
+    let benches = [Bench::established(), pending, closing(), closed_on()];
+    let states = ["ESTABLISHED", "SHUTDOWN-PENDING", "SHUTDOWN-SENT", "SHUTDOWN-RECEIVED"];
+    for (mut bench, state) in benches.into_iter().zip(states) {
+        assert_eq!(bench.state(), state);
         bench.give_right(|p| p.append(ShutdownComplete { t_bit: false }).unwrap());
         assert_eq!(bench.state(), state);
     }

@@ -203,6 +203,7 @@ fn an_init_meanwhile_is_answered_with_the_own_tag_and_tsn_and_changes_nothing() 
         let (own, of) = (fields(&opening.init), fields(&answers[0]));
         assert_eq!(tag_of(&answers[0]), VerificationTag(0x99));
         assert_eq!((of.initiate_tag, of.initial_tsn), (own.initiate_tag, own.initial_tsn));
+        assert!(!opening.bench.take_init_ack(&answers[0]).is_empty(), "a State Cookie");
         assert_eq!((opening.state(), opening.bench.endpoint.association_count()), (before, 1));
         assert_eq!(opening.bench.pass(Duration::from_secs(1)).len(), 1, "T1 goes on");
     }

@@ -36,12 +36,12 @@ fn abort_of(packet: &[u8]) -> (u16, bool) {
 fn an_init_ack_that_cannot_be_used_is_refused_with_the_cause() {
     let cookie = [Parameter::StateCookie(b"cookie")];
     let good = || init(PEER_TAG);
-    let with = |tag, outbound_streams, parameters: &[Parameter<'static>]| {
+    let with = |tag, (outbound_streams, inbound_streams), parameters: &[Parameter<'static>]| {
         InitAck(Init {
             initiate_tag: tag,
             a_rwnd: good().a_rwnd,
             outbound_streams,
-            inbound_streams: 1,
+            inbound_streams,
             initial_tsn: good().initial_tsn,
             parameters: parameters.to_vec(),
         })
@@ -49,9 +49,10 @@ fn an_init_ack_that_cannot_be_used_is_refused_with_the_cause() {
     // (INIT ACK, code of the cause, tag of the ABORT, T bit)
     let own = opening().tag;
     for (init_ack, code, tag, t_bit) in [
-        (with(PEER_TAG, 1, &[]), 2, PEER_TAG, false),
-        (with(PEER_TAG, 0, &cookie), 7, PEER_TAG, false),
-        (with(VerificationTag(0), 1, &cookie), 7, own, true),
+        (with(PEER_TAG, (1, 1), &[]), 2, PEER_TAG, false),
+        (with(PEER_TAG, (0, 1), &cookie), 7, PEER_TAG, false),
+        (with(PEER_TAG, (1, 0), &cookie), 7, PEER_TAG, false),
+        (with(VerificationTag(0), (1, 1), &cookie), 7, own, true),
     ] {
         let mut bench = opening();
         let answer = bench.give_right(|p| p.append(init_ack).unwrap());
@@ -202,4 +203,50 @@ fn a_restart_with_the_addresses_of_before_is_welcome() {
     assert_eq!(bench.state(), "ESTABLISHED");
     let again = bench.give(VerificationTag(0), |p| p.append(listing(VerificationTag(9))).unwrap());
     assert_eq!(names(&again[0]), ["INIT ACK"]);
+}
+
+#[test]
+fn chunks_are_processed_in_the_order_of_the_packet_and_a_partial_one_is_dropped() {
+    use sctp::wire::chunk::{DataFlags, Heartbeat};
+    let mut bench = Bench::established();
+    let unordered = |offset, payload| {
+        let mut chunk = data(offset, 0, 0, payload);
+        chunk.flags = DataFlags::WHOLE.with(DataFlags::UNORDERED);
+        chunk
+    };
+    // Unordered messages are delivered as they are processed: the order of their TSNs has no influence.
+    let mut bytes = crate::support::wire::packet(PEER_PORT, crate::support::PORT, bench.tag, |p| {
+        p.append(Heartbeat { info: b"first" }).unwrap();
+        p.append(unordered(2, b"a")).unwrap();
+        p.append(unordered(0, b"b")).unwrap();
+        p.append(Heartbeat { info: b"second" }).unwrap();
+        p.append(unordered(1, b"c")).unwrap();
+        p.append(unordered(3, b"lost with its end")).unwrap();
+    });
+    // The last chunk loses its padding and a byte of its message.
+    bytes.truncate(bytes.len() - 4);
+    crate::support::wire::fix_checksum(&mut bytes);
+    let answers = bench.give_bytes(bytes);
+    let infos: Vec<_> = answers
+        .iter()
+        .flat_map(|packet| {
+            let packet = Packet::parse(packet.clone().into()).unwrap();
+            let infos = packet.chunks().filter_map(|chunk| match chunk.unwrap() {
+                Chunk::HeartbeatAck(ack) => Some(ack.info.to_vec()),
+                _ => None,
+            });
+            infos.collect::<Vec<_>>()
+        })
+        .collect();
+    assert_eq!(infos, [b"first".to_vec(), b"second".to_vec()]);
+    let (id, now) = (bench.id(), bench.now);
+    let mut own = bench.endpoint.association_mut(id).unwrap();
+    let messages = core::iter::from_fn(|| own.receive(now)).map(|m| m.payload.into_bytes());
+    let messages: Vec<Bytes> = messages.collect();
+    drop(own);
+    assert_eq!(messages, ["a", "b", "c"]);
+    // Whole, it arrives: what was dropped is not acknowledged.
+    bench.give_right(|p| p.append(unordered(3, b"lost with its end")).unwrap());
+    let message = bench.endpoint.association_mut(id).unwrap().receive(now).unwrap();
+    assert_eq!(message.payload.into_bytes(), "lost with its end");
 }

@@ -135,7 +135,7 @@ impl Client {
         }
     }
 
-    /// How many of 30 messages come back.
+    /// Number of messages, of 30, that come back.
     async fn volley(&mut self, channel: usize, patience: Duration) -> Result<usize> {
         for number in 0..30 {
             self.send(channel, true, vec![number; 100])?;

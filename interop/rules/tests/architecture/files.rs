@@ -1,4 +1,4 @@
-//! Which file of a crate uses which other.
+//! Dependencies between the files of a crate.
 //!
 //! An arrow is a path that leads from one file to another: in `use`, in an expression, a type, a macro; it may begin with
 //! `crate`, `self`, `super`, an imported name or a child module, and go through re-exports, which count too. A macro that is called by its
@@ -79,7 +79,7 @@ impl Crate {
         Self { sources: texts.into_iter().map(place).collect() }
     }
 
-    /// How many files the crate has, without its root.
+    /// Number of files of the crate, without its root.
     pub(crate) fn files(&self) -> usize {
         self.sources.keys().filter(|module| !module.is_empty()).count()
     }
@@ -244,6 +244,12 @@ pub(crate) fn circles(uses: &Uses) -> Vec<BTreeSet<Module>> {
         }
     }
     found
+}
+
+/// Sets of files that use each other in a circle, a module and the files of its own folder included.
+pub(crate) fn all_circles(uses: &Uses) -> Vec<BTreeSet<Module>> {
+    let within = uses.iter().map(|(module, to)| (module, to.iter().collect())).collect();
+    knots(&within).into_iter().map(|circle| circle.into_iter().cloned().collect()).collect()
 }
 
 /// Every set of files in which each reaches each other.

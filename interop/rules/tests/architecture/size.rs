@@ -1,4 +1,4 @@
-//! How long files and functions are.
+//! Lengths of files and functions, in lines.
 
 use super::tokens;
 

@@ -113,7 +113,7 @@ fn end_of_name(text: &str) -> usize {
     text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len())
 }
 
-/// How many bytes at the beginning are a comment, a literal text, a character or a lifetime; 0 if none of these.
+/// Length in bytes of a comment, a literal text, a character or a lifetime at the beginning; 0 if none is there.
 fn text_or_comment(rest: &str) -> usize {
     if rest.starts_with("//") {
         return rest.find('\n').unwrap_or(rest.len());

@@ -11,7 +11,7 @@ use super::service::SEND;
 
 /// Bytes that the client's system takes in for a connection: little, so that the rest waits in the edge.
 const BUFFER: usize = 4 << 10;
-/// How long a connection may take to come to be.
+/// Time limit for a connection to be established.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Time between turns of those who take little, and of those who take all they can.
 const TURN: (Duration, Duration) = (Duration::from_secs(1), Duration::from_millis(2));

@@ -18,7 +18,7 @@ const HOME: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 66);
 const BURST: usize = 32;
 /// Time between bursts of data: as fast as a server takes it.
 const BETWEEN_BURSTS: Duration = Duration::from_micros(300);
-/// How long an answer to an attempt is waited for.
+/// Time limit for the answer to an attempt.
 const PATIENCE: Duration = Duration::from_millis(20);
 /// User data of a packet.
 const PIECE: usize = 1_400;

@@ -14,7 +14,7 @@ use ::endpoint::footprint;
 use super::super::data::{Data, Fault, Skipped, Violation};
 use super::super::inbox::Inbox;
 use super::super::message::Message;
-use super::Revocable;
+use super::revocable::Revocable;
 use crate::wire::ids::StreamId;
 
 /// A chunk beyond a missing TSN.

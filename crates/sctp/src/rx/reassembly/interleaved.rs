@@ -15,7 +15,7 @@ use bytes::Bytes;
 use super::super::data::{Data, Fault, Skipped, Violation};
 use super::super::inbox::Inbox;
 use super::super::message::{Message, Part, Payload};
-use super::Revocable;
+use super::revocable::Revocable;
 use crate::wire::ids::{Mid, Ppid, StreamId, Tsn};
 
 /// Distance in messages of a stream after which no fragment of an older one is expected.

@@ -4,22 +4,11 @@ use ::endpoint::footprint::ALLOCATION;
 use ::endpoint::memory::{LEAST, MemoryState};
 use base::Instant;
 
+use super::received::Received;
 use super::{CHUNK_OVERHEAD, Receiver};
 
 /// Overhead of a kept payload: it is a slice of its datagram, or an allocation of its own.
 const PAYLOAD_COST: usize = 2 * ALLOCATION + 32;
-
-/// Memory of the receiving side in bytes, including overhead.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Received {
-    /// Messages that can be read, the part of incomplete ones that the cumulative TSN ack point has passed, and the
-    /// numbers of the streams' next messages.
-    pub(crate) unread: usize,
-    /// The chunks that may be dropped.
-    pub(crate) behind_holes: usize,
-    /// Memory while no data is held.
-    pub(crate) own: usize,
-}
 
 impl Receiver {
     /// Updates the state of the memory that associations share.

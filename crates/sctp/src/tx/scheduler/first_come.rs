@@ -1,6 +1,6 @@
 //! First come, first served (RFC 8260, section 3.1): a stream's rank is the age of its oldest message.
 
-use super::Rank;
+use super::rank::Rank;
 
 pub(super) fn enter(message: u64) -> Rank {
     Rank { class: 0, at: message }

@@ -3,7 +3,7 @@
 //! of its own. Serving it advances its rank by bytes over weight, and the virtual time is the rank of the stream
 //! served last.
 
-use super::{Clock, Rank};
+use super::rank::{Clock, Rank};
 
 /// Virtual time of a byte at weight 1. A power of two, so that weights up to it divide finely.
 const BYTE: u64 = 1 << 16;

@@ -1,44 +1,13 @@
 //! Messages that the application passes in parts (explicit end of record: RFC 6458, section 8.1.26).
 
-use std::collections::BTreeMap;
-
 use base::Instant;
 use bytes::Bytes;
 
+use super::open::{DropOpen, Open};
 use super::{Queued, Rare, SendQueue};
 use crate::tx::message::{MessageKey, Progress};
 use crate::tx::send_options::{AbandonReason, Abandoned, SendError, SendOptions};
 use crate::wire::ids::{Ppid, StreamId};
-
-/// An incomplete message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Open {
-    /// The message is queued or partly sent.
-    Message(u64),
-    /// The message was abandoned: its remaining parts are refused.
-    Dropped,
-}
-
-/// Result of abandoning an open message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DropOpen {
-    /// There is none.
-    None,
-    /// The message was abandoned before.
-    Gone,
-    /// Nothing of it had been sent.
-    Dropped(Abandoned),
-    /// Part of it was sent: only the peer's consent can end it.
-    Begun(MessageKey),
-}
-
-/// `message`, which may be open, gets another number.
-pub(super) fn rename(open: &mut BTreeMap<StreamId, Open>, message: &Queued, new_id: u64) {
-    let is_it = |open: &&mut Open| **open == Open::Message(message.id);
-    if let Some(open) = open.get_mut(&message.stream).filter(is_it) {
-        *open = Open::Message(new_id);
-    }
-}
 
 #[inline(never)]
 fn has_open_message(rare: &Rare) -> bool {
