@@ -46,7 +46,7 @@ pub struct DemoOptions {
     pub length: Length,
     /// Round-trip time of the network.
     pub rtt: Duration,
-    /// How many packets it loses, each way.
+    /// Share of packets that it loses in each direction.
     pub loss: Probability,
     /// A network of the library instead of these two, in virtual time only.
     pub network: Option<NetworkName>,

@@ -73,20 +73,20 @@ pub struct SendOptions {
     /// Further options of associations: switchover, heartbeats, extensions. Policy and streams are those of the fields
     /// above.
     pub association: AssociationOptions,
-    /// How long a message is worth sending; older ones are given up and counted. None: for ever.
+    /// Lifetime of a message; older ones are abandoned and counted. `None`: unlimited.
     pub lifetime: Option<Duration>,
     /// Whether the server's clock is as good as this machine's, so that one-way latency means something.
     pub same_clock: bool,
     /// Bytes that the association may hold.
     pub memory: usize,
-    /// How long the server may take to answer the handshake.
+    /// Time limit for the server to answer the handshake.
     pub connect_timeout: Duration,
     /// Silence of the server after which it counts as dead; none: as RFC 9260 counts.
     pub dead_after: Option<Duration>,
     /// Whether to set up another association where one fails, and to go on; each time for as long as
     /// `connect_timeout`.
     pub reconnect: bool,
-    /// How long, after the last message, its answers may take, and then the shutdown.
+    /// Time limit for the answers after the last message, and then for the shutdown.
     pub patience: Duration,
     /// Where to write all packets, as pcapng.
     pub pcap: Option<PathBuf>,
@@ -110,9 +110,9 @@ pub enum Messages {
     Recorded {
         /// Sizes and times of the messages, by stream.
         recording: Arc<Recording>,
-        /// Which of its streams; without it, the first.
+        /// Name of one of its streams; `None`: the first.
         stream: Option<String>,
-        /// How many at most, or how long.
+        /// Limits on the number of messages and on the duration.
         limit: Limit,
     },
     /// Messages of the user's own.

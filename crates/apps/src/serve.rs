@@ -65,7 +65,7 @@ pub struct ServeOptions {
     pub memory: usize,
     /// Parts of the server, each with a socket and a task of its own.
     pub shards: NonZeroUsize,
-    /// How long to run; none runs until asked to end.
+    /// Duration of the run; `None`: until asked to end.
     pub duration: Option<Duration>,
     /// Where to write all packets, as pcapng.
     pub pcap: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! Which member sends next, among those that have something to send.
+//! The order in which members that have data to send take turns.
 
 use crate::fifo::Fifo;
 

@@ -63,7 +63,7 @@ pub struct QuantilePair {
     pub of: String,
     /// The measure of the distribution with its labels: `measure[labels]`.
     pub name: String,
-    /// Which quantile, from 0 to 1.
+    /// The quantile, from 0 to 1.
     pub quantile: f64,
     /// Quantile of the first cell; `None` with too few values.
     pub one: Option<QuantileInterval>,
@@ -78,7 +78,7 @@ impl Difference {
     }
 }
 
-/// How many numbers were compared, and which are worse beyond chance: for a value that must not be
+/// Number of comparisons, and those that are worse beyond chance: for a value that must not be
 /// worse than another anywhere.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally<'a> {

@@ -103,7 +103,7 @@ pub struct Verdict<'a> {
     pub word: Word,
     /// Whether the row is for this size of the plan; if not, it is listed, not judged.
     pub is_asked: bool,
-    /// Which cell is the worst, where the worst is asked for.
+    /// The worst cell, if the claim asks for the worst.
     pub worst: Option<String>,
 }
 

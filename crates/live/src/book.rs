@@ -1,4 +1,4 @@
-//! Which messages of a flow a packet carries, whatever the units of its protocol.
+//! The messages of a flow that a packet carries, for units of any protocol.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -27,7 +27,7 @@ pub(crate) struct Book {
 pub(crate) struct Carried {
     /// Number of the message.
     pub(crate) message: u64,
-    /// Which sending of it; the first is 1.
+    /// Number of the transmission; the first is 1.
     pub(crate) copy: u32,
 }
 

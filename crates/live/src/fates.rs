@@ -1,4 +1,4 @@
-//! Which packets are lost: the same first transmissions on both sides, and what a visitor drops.
+//! Losses of packets: the same first transmissions on both sides, and those that a visitor drops.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -354,7 +354,7 @@ fn provenance(studies: &[Study]) -> Vec<Entry> {
     entries
 }
 
-/// How long the paper's own durations and numbers of runs would take, by what is simulated then and now. None where
+/// Time that the paper's own durations and numbers of runs would take, by what is simulated then and now. None where
 /// the time was not taken, or for a plan that is not of the normal size.
 fn full_time(study: &Study) -> Option<f64> {
     let Study { plan, manifest, .. } = study;

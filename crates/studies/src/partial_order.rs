@@ -94,7 +94,7 @@ pub struct Network {
 /// A message that was delivered.
 #[derive(Clone, Debug)]
 pub struct Arrival {
-    /// Which, by its place in the list.
+    /// Index of the message in the list.
     pub item: usize,
     /// When, from the moment at which the association was set up.
     pub at: Duration,

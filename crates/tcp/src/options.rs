@@ -18,7 +18,7 @@ pub struct ConnectionOptions {
     /// Send small segments at once instead of waiting for the acknowledgement of earlier ones
     /// (RFC 9293, section 3.7.4; TCP_NODELAY).
     pub no_delay: bool,
-    /// Which small segments wait if `no_delay` is off.
+    /// The small segments that wait if `no_delay` is off.
     pub nagle: Nagle,
     /// Longest time for which data waits because [more](SendFlags::more) was announced.
     pub hold: Duration,

@@ -50,7 +50,7 @@ pub(crate) struct Node {
     /// Why nothing is accepted (any more).
     refusing: Option<EndpointError>,
     accept_signal: Arc<Notify>,
-    /// To be told when all that is to be sent now has been given to the socket.
+    /// Callers that wait until all packets that are due have been passed to the socket.
     flushes: Vec<oneshot::Sender<()>>,
     /// Packets to other SCTP ports belong to other programs: the socket sees those of the whole machine.
     shares_address: bool,

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use fuzz_harness::corpus::{Shape, run};
 
-/// Which inputs are run in which shapes.
+/// The inputs to run, and the shapes in which they run.
 const PLAN: [(&str, &[Shape]); 3] = [
     ("CORPUS_CONNECT", &[Shape::Connect, Shape::Established, Shape::Accepted]),
     ("CORPUS_FRAGMENT", &[Shape::Fragment]),

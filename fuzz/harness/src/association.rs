@@ -30,7 +30,7 @@ pub enum Step {
     Repeat {
         /// The end.
         to: u8,
-        /// Which of those under way.
+        /// The packet, by its place among those under way.
         which: u8,
     },
     /// A chunk with ports, tag and checksum as the end expects them. If `near`, its first field is
@@ -62,7 +62,7 @@ pub enum Step {
     Reset {
         /// The end.
         at: u8,
-        /// Which of it, and which streams.
+        /// The kind of reset, and its streams.
         what: u8,
     },
     /// Bytes as they are.
@@ -74,7 +74,7 @@ pub enum Step {
     },
     /// Time passes: a number of milliseconds, or until the next timer.
     Pass {
-        /// How many; none passes until the next timer.
+        /// Number of milliseconds; `None` passes the time until the next timer.
         millis: Option<u16>,
     },
     /// The application sends.

@@ -36,7 +36,7 @@ const HEADERS: usize = 28;
 /// Time that a packet takes while the network works.
 const TRIP: Duration = Duration::from_millis(20);
 
-/// How long the network works at the end before whatever is still missing counts as lost.
+/// Time that the network works at the end; data still missing then counts as lost.
 const PATIENCE: Duration = Duration::from_secs(4_000);
 
 /// A message that an application sent.
@@ -451,7 +451,7 @@ pub struct Outcome {
     pub sent: usize,
     /// Messages that arrived.
     pub arrived: usize,
-    /// Which ends were told of a failure.
+    /// Ends that were told of a failure.
     pub failed: [bool; 2],
 }
 

@@ -26,7 +26,7 @@ pub struct Input {
     /// A bit each: the endpoint opens, ECN, timestamps required, urgent data out of band, cookies always,
     /// lenient resets, lenient SYNs, user timeout option.
     pub options: u8,
-    /// Which preset of recovery.
+    /// Number of a recovery preset.
     pub preset: u8,
     /// Steps of the run.
     pub steps: Steps<Step>,

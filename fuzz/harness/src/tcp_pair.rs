@@ -23,7 +23,7 @@ use crate::tcp_policy;
 /// Time that a segment takes while the network works.
 const TRIP: Duration = Duration::from_millis(20);
 
-/// How long the network works at the end before whatever is still missing counts as lost.
+/// Time that the network works at the end; data still missing then counts as lost.
 const PATIENCE: Duration = Duration::from_secs(4_000);
 
 /// How a run ended.

@@ -48,7 +48,7 @@ pub(super) async fn serve(tcp: TcpListener, behind: Arc<impl Signalling>) {
 }
 
 /// Answers the requests of one connection, `between` a browser and this side, until it ends: what `serve --webrtc` does with each, for
-/// other carriers than TCP.
+/// streams other than TCP.
 pub async fn converse(
     stream: impl AsyncRead + AsyncWrite + Unpin,
     between: (SocketAddr, SocketAddr),

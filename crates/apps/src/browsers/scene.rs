@@ -39,11 +39,11 @@ impl Scene {
 /// A thing's place at a time: on a curve of its own, around the middle.
 fn place(thing: u32, time_ms: f64) -> [u16; 2] {
     let own = f64::from(thing);
-    let turn = time_ms / (620.0 + 110.0 * own) + 2.3 * own;
+    let angle = time_ms / (620.0 + 110.0 * own) + 2.3 * own;
     let reach = 0.42 - 0.03 * f64::from(thing % 3);
     let rise = 1.0 + 0.5 * f64::from(thing % 4);
     let part = |swing: f64| ((0.5 + reach * swing) * f64::from(u16::MAX)).round() as u16;
-    [part(turn.cos()), part((rise * turn + own).sin())]
+    [part(angle.cos()), part((rise * angle + own).sin())]
 }
 
 #[cfg(test)]

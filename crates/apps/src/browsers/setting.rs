@@ -12,7 +12,7 @@ const INTERVAL: [Duration; 2] = [Duration::from_millis(5), Duration::from_secs(2
 pub struct Setting {
     /// Delay one way, 2 s at most.
     pub delay: Duration,
-    /// How many packets are lost, each way.
+    /// Share of packets lost in each direction.
     pub loss: Probability,
     /// Time between two messages of the server, 5 ms to 2 s.
     pub interval: Duration,

@@ -20,9 +20,9 @@ pub(super) const MAX_RTT: Duration = Duration::from_secs(30);
 /// Name of the flows in the plan.
 pub(super) const STREAM: &str = "stream";
 
-/// How long after the last message is due a run goes on at least, so that retransmissions of it count.
+/// Least time that a run continues after the last message is due, so that its retransmissions count.
 const TAIL: Duration = Duration::from_secs(120);
-/// How long messages may take beyond that.
+/// Further time that messages may take.
 const GRACE: Duration = Duration::from_secs(3600);
 
 /// The headline of report and picture.

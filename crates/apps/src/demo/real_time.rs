@@ -27,7 +27,7 @@ use crate::files::{EventFile, PacketFile, SharedEventFile, lock, unwritten};
 use lane::Lane;
 use record::LAG;
 
-/// How long after the last message was due the rest may take to arrive, and after the user stopped it.
+/// Time limit for the rest to arrive, from the last message's due time or from the user's stop.
 const PATIENCE: Duration = Duration::from_secs(30);
 const PATIENCE_WHEN_STOPPED: Duration = Duration::from_secs(5);
 

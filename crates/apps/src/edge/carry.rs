@@ -15,7 +15,7 @@ use bytes::{Buf, Bytes};
 /// Most bytes that are on their way in each direction.
 pub const PIECE: usize = 64 * 1024;
 /// Steps of each direction after which other connections get their turn.
-const TURN: usize = 16;
+const BURST: usize = 16;
 
 /// The client's side of a flow.
 pub trait Client {
@@ -172,7 +172,7 @@ impl Carried {
         service: &mut S,
     ) -> Result<Next, Failed<C::Error, S::Error>> {
         let (mut up, mut down) = (Step::More, Step::More);
-        for _ in 0..TURN {
+        for _ in 0..BURST {
             if up == Step::More {
                 up = self.step_up(client, service)?;
             }

@@ -36,7 +36,7 @@ pub struct EdgeFile {
     /// Address at which metrics are served.
     #[serde(default, deserialize_with = "metrics")]
     pub metrics: Option<SocketAddr>,
-    /// How long connections may go on once the edge was asked to end.
+    /// Time that connections may continue once the edge was asked to end.
     #[serde(default, deserialize_with = "text")]
     pub drain: Option<Duration>,
     /// Whether the rules for clients outside are applied.

@@ -20,7 +20,7 @@ use super::counters::End;
 use super::registry::{Entry, Registry};
 use super::shard::{Accepted, Shard};
 
-/// How long the service may take to accept.
+/// Time limit for the service to accept a connection.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 
 /// Serves a connection to its end.
@@ -137,7 +137,7 @@ impl Client<'_> {
     }
 }
 
-/// How long a client may take for the last `bytes`: five minutes, as long as the stack waits without any progress,
+/// Time limit for a client to take the last `bytes`: five minutes, as long as the stack waits without any progress,
 /// and a second more for each kilobyte.
 fn rest_limit(bytes: u64) -> Duration {
     Duration::from_secs(300 + bytes / 1024)

@@ -120,7 +120,7 @@ pub struct EdgeOptions {
     pub services: Vec<Service>,
     /// Where metrics are served; none serves none.
     pub metrics: Option<SocketAddr>,
-    /// How long connections may go on once the edge was asked to end.
+    /// Time that connections may continue once the edge was asked to end.
     pub drain: Duration,
     /// Time between two reports of its state, at least 10 ms.
     pub interval: Duration,

@@ -17,7 +17,7 @@ pub struct EmulateOptions {
     pub paths: Vec<PathOptions>,
     /// Chooses which packets are lost and how the delay varies.
     pub seed: u64,
-    /// How long to run; none runs until the process is asked to end.
+    /// Duration of the run; `None`: until the process is asked to end.
     pub duration: Option<Duration>,
 }
 
@@ -56,7 +56,7 @@ pub struct LinkOptions {
     pub delay: Duration,
     /// Variation of the delay. Packets keep their order.
     pub jitter: Jitter,
-    /// Which packets are lost.
+    /// Loss of packets.
     pub loss: LossModel,
     /// Rate of the bottleneck.
     pub rate: Option<Rate>,
@@ -66,7 +66,7 @@ pub struct LinkOptions {
     pub framing: Framing,
     /// A queue on the way that foreign traffic fills.
     pub cross: Option<CrossTraffic>,
-    /// Which packets are held back so that later ones overtake them.
+    /// Reordering: packets that are held back so that later ones overtake them.
     pub reorder: Reorder,
     /// Changes of these conditions, at times after the start, in their order.
     pub profile: Vec<ProfileStep>,

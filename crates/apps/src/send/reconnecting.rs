@@ -7,7 +7,7 @@ use thinstream::{Association, AssociationError, AssociationStats, ConnectError};
 
 use super::SendOptions;
 
-/// How long to wait before the next attempt to set an association up.
+/// Wait before the next attempt to set up an association.
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(200);
 
 /// Messages that failed associations left behind.

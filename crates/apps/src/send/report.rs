@@ -25,7 +25,7 @@ pub struct SendReport {
     pub associations_failed: u64,
     /// Recovery of this side.
     pub policy: String,
-    /// How long it took, from the first message to the end of the shutdown, in seconds.
+    /// Duration from the first message to the end of the shutdown, in seconds.
     pub duration_s: f64,
     /// Messages sent.
     pub messages: u64,

@@ -21,7 +21,7 @@ pub struct ServeReport {
     pub key: Option<String>,
     /// Recovery of its associations.
     pub policy: String,
-    /// How long it ran, in seconds.
+    /// Duration of the run in seconds.
     pub duration_s: f64,
     /// Associations that clients opened since the start.
     pub clients: u64,

@@ -9,7 +9,7 @@ use std::time::Duration;
 use interop::Process;
 use tempfile::TempDir;
 
-/// How long a process may take to say what it is asked for.
+/// Time limit for a process to print what the test waits for.
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
 /// The command with these words, in a folder that is its place for keys, too.

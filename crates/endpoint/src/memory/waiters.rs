@@ -45,7 +45,7 @@ impl<Id> Waiters<Id> {
         self.waiting.pop_front()
     }
 
-    /// How many waiting members may be notified now, of `members`: as many as find room if each
+    /// Number of waiting members, of `members`, to notify now: as many as find room if each
     /// takes its share. All at once would exceed the memory many times over, and most would be
     /// refused again.
     pub fn due(&mut self, now: Instant, budget: &Budget, members: usize) -> usize {

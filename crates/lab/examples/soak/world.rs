@@ -51,7 +51,7 @@ pub(crate) struct Report {
 /// Time between two strokes of fate.
 const STEP: Duration = Duration::from_secs(10);
 
-/// How long everybody has to come to an end once the weather is fine.
+/// Time within which all have to end once the network has no faults.
 const PATIENCE: Duration = Duration::from_secs(3_600);
 
 pub(crate) struct World<P: Protocol> {

@@ -27,7 +27,7 @@ pub struct TransferPlan {
     pub at_once: usize,
 }
 
-/// Which request a connection answers, by the port from which it was opened.
+/// The request that a connection answers, by the port from which it was opened.
 type Requests = Rc<RefCell<BTreeMap<u16, DueMessage>>>;
 
 /// The side that has the data.

@@ -10,7 +10,7 @@ pub const MARK: usize = 16;
 /// The contents of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// Which message of its flow, from 0.
+    /// Number of the message in its flow, from 0.
     pub index: u64,
     /// Bytes of the message, mark included.
     pub size: usize,

@@ -23,7 +23,7 @@ pub struct PairedLoss {
     flows: Vec<Option<FlowLosses>>,
 }
 
-/// Which packets of one flow are lost in one direction.
+/// Losses of one flow in one direction, packet by packet.
 #[derive(Clone, Debug)]
 pub struct FlowLosses {
     fate: FlowFate,

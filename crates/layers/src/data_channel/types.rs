@@ -208,7 +208,7 @@ pub enum ChannelError {
         /// The longest allowed.
         maximum: usize,
     },
-    /// As much waits as may. Try again when the association has taken some.
+    /// The buffer of unsent messages is full. Send again once the association has taken some.
     BufferFull,
 }
 

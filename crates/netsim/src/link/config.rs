@@ -23,7 +23,7 @@ pub struct LinkConfig {
     pub framing: Framing,
     /// Limit of the queue for serialisation; without rate no packet ever waits.
     pub queue: QueueLimit,
-    /// Which packets the queue drops or marks in addition.
+    /// Rule by which the queue drops or marks further packets.
     pub discipline: Discipline,
     /// Queue of cross traffic behind it.
     pub cross: Option<CrossTraffic>,
@@ -33,7 +33,7 @@ pub struct LinkConfig {
     pub mtu: Option<u64>,
     /// Model of independent, bursty or listed losses.
     pub loss: LossModel,
-    /// Which packets are held back so that later ones overtake them.
+    /// Reordering: packets that are held back so that later ones overtake them.
     pub reorder: Reorder,
     /// Whether jitter and changes of the delay may reorder packets; if not, later packets wait.
     pub allow_reordering: bool,

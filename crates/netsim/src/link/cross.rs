@@ -22,7 +22,7 @@ use super::variate::exponential;
 pub struct CrossTraffic {
     /// How much of the time the queue is not empty.
     pub load: Probability,
-    /// How long a burst takes to serve, on average.
+    /// Mean service time of a burst.
     pub burst: Duration,
     /// Packets that would have to wait longer are lost; none loses nothing.
     pub limit: Option<Duration>,
@@ -96,7 +96,7 @@ impl CrossQueue {
         }
     }
 
-    /// How long a packet that comes at `at` waits, none if it is lost; `at` never goes back.
+    /// Waiting time of a packet that arrives at `at`, `None` if it is lost; `at` never decreases.
     pub(super) fn wait(&mut self, at: Instant) -> Option<Duration> {
         let length = (self.config.mean_gap() * BURSTS_PER_EPOCH).as_nanos().max(1);
         let epoch = at.as_nanos() / length;

@@ -1,4 +1,4 @@
-//! Which packets are lost.
+//! Models of packet loss.
 
 #[cfg(test)]
 mod tests;

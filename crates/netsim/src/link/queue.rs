@@ -56,7 +56,7 @@ impl QueueLimit {
     }
 }
 
-/// Which packets a queue drops or marks, in addition to those for which it has no room. The order
+/// Rule by which a queue drops or marks packets, in addition to those for which it has no room. The order
 /// is first come, first served, except with [`Discipline::FqCodel`].
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub enum Discipline {

@@ -1,4 +1,4 @@
-//! Which numbers a figure shows, and where each stands in it.
+//! The numbers that a figure shows, each with its place.
 
 use std::collections::BTreeSet;
 

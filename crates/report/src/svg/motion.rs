@@ -144,7 +144,7 @@ fn draw_packet(
         0 => (LEFT, RIGHT - LEFT),
         _ => (RIGHT, LEFT - RIGHT),
     };
-    /// How long a lost packet is on its way, since no one sees it arrive.
+    /// Time for which a lost packet is drawn on its way, since its arrival is unknown.
     const LOST_MS: f64 = 25.0;
     let (goes, arrived) = match arrow.arrived_ms {
         Some(at) => (way, at),

@@ -82,17 +82,17 @@ pub struct Parameters {
     pub deviation: Deviation,
     /// How the station walks, and how its round-trip time grows.
     pub walk: Walk,
-    /// Which round-trip times the path takes from the walks.
+    /// The round-trip times that the path takes from the walks.
     pub input: Input,
     /// Whether their losses strike too.
     pub losses: bool,
     /// The time of the walk at which the transfer begins.
     #[serde(deserialize_with = "form::text")]
     pub from: Duration,
-    /// How long after that the first path is lost for good.
+    /// Time from then until the first path is lost for good.
     #[serde(deserialize_with = "form::text")]
     pub lost_after: Duration,
-    /// How long the transfer goes on in all.
+    /// Duration of the whole transfer.
     #[serde(deserialize_with = "form::text")]
     pub duration: Duration,
     /// Of either path, each way; none is infinite.

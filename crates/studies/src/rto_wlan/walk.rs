@@ -2,7 +2,7 @@
 //!
 //! The paper measured 25 of them and shows the averages as a picture. Of the numbers in its text, some are of a
 //! single walk (section 5: timeouts of 3 s) and some follow from the average (section 6.2: sums that are possible
-//! only with round-trip times of a few tenths of a second). One model gives both: a walk is quiet, has short
+//! only with round-trip times of a few tenths of a second). One model gives both: a walk is undisturbed, has short
 //! stalls as the signal fades, and long ones once it has left the cell; each walk leaves at its own time, so
 //! that the average goes on rising. A stall adds an exponential time to a round trip. Losses begin with the
 //! short stalls and grow after the cell is left.
@@ -33,10 +33,10 @@ pub struct Walk {
     /// Time at which the signal begins to fade.
     #[serde(deserialize_with = "form::text")]
     pub fades: Duration,
-    /// How long after that short stalls have become as frequent as they get.
+    /// Time from then until short stalls are most frequent.
     #[serde(deserialize_with = "form::text")]
     pub fading: Duration,
-    /// How many seconds have a short stall then: 0 to 1.
+    /// Share of seconds with a short stall then: 0 to 1.
     pub short_stalls: f64,
     /// Mean length of a short stall.
     #[serde(deserialize_with = "form::text")]
@@ -47,7 +47,7 @@ pub struct Walk {
     /// The latest; every time between is as likely.
     #[serde(deserialize_with = "form::text")]
     pub leaves_to: Duration,
-    /// How many seconds have a long stall outside: 0 to 1.
+    /// Share of seconds with a long stall outside: 0 to 1.
     pub long_stalls: f64,
     /// Mean length of a long stall.
     #[serde(deserialize_with = "form::text")]
@@ -156,14 +156,14 @@ impl Walk {
             true => (self.short_stalls * self.faded(second), self.short_stall),
             false => (self.long_stalls, self.long_stall),
         };
-        let quiet = self.shortest
+        let undisturbed = self.shortest
             + Duration::from_secs_f64(
                 self.longest.saturating_sub(self.shortest).as_secs_f64() * base,
             );
         if stalls >= likely {
-            return quiet;
+            return undisturbed;
         }
-        quiet + Duration::from_secs_f64(-libm::log(1.0 - length) * stall.as_secs_f64())
+        undisturbed + Duration::from_secs_f64(-libm::log(1.0 - length) * stall.as_secs_f64())
     }
 
     /// Mean round-trip time and mean loss in each second over all walks drawn with `seed`.

@@ -16,7 +16,7 @@ use lab::world::{Network, World, WorldError};
 
 /// Time for the connection to be set up.
 const BEGIN: Instant = Instant::from_millis(20_000);
-/// How long after the last message all have to be there.
+/// Time after the last message within which all have to arrive.
 const PATIENCE: Duration = Duration::from_secs(3_600);
 
 /// A connection and its network.

@@ -97,7 +97,7 @@ impl Negotiated {
     }
 }
 
-/// Which of this side's SYNs asked for ECN.
+/// The SYNs of this side that asked for ECN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EcnAsked {
     /// Whether all SYNs sent asked.
@@ -167,7 +167,7 @@ pub(crate) struct Handshake {
     pub(crate) sent: u8,
     /// Transmission of the latest of them.
     pub(crate) sent_at: Instant,
-    /// Which of them asked for ECN.
+    /// The SYNs among them that asked for ECN.
     pub(crate) ecn_asked: EcnAsked,
     /// Data that the application has sent so far.
     pub(crate) queued: Vec<(Bytes, SendFlags)>,

@@ -9,7 +9,7 @@ pub struct SenderOptions {
     pub buffer: usize,
     /// Send small segments at once.
     pub no_delay: bool,
-    /// Which small segments wait if `no_delay` is off.
+    /// The small segments that wait if `no_delay` is off.
     pub nagle: Nagle,
     /// Content of a window probe.
     pub window_probe: WindowProbe,

@@ -11,7 +11,7 @@ use super::{Node, Stack};
 use crate::peer_address::PeerAddress;
 use crate::shards::{Leg, Parcel, Shards, Whom};
 
-/// Which shard of an endpoint a node is.
+/// The shard of an endpoint that a node is.
 #[derive(Debug)]
 pub(crate) struct Place {
     index: usize,
@@ -31,7 +31,7 @@ impl Place {
         Place { index, shard, shards, detours: BTreeSet::new(), sweep_at: FEW }
     }
 
-    /// Which tags are this shard's.
+    /// Verification tags that belong to this shard.
     pub(crate) fn shard(&self) -> Shard {
         self.shard
     }

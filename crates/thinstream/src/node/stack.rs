@@ -96,7 +96,7 @@ pub(crate) struct Tapped {
     tap: Option<SharedTap>,
     /// The address of this side where a packet names none.
     local: SocketAddr,
-    /// Which shard this is, where packets of others may come.
+    /// Number of this shard, if packets of others may arrive.
     shard: Option<Shard>,
     strays: Vec<(DatagramMeta, Datagram)>,
 }

@@ -24,7 +24,7 @@ struct Offer {
     own: Own,
     /// Address to which the offer went, if that is known.
     host: Option<Host>,
-    /// Until when an answer is accepted.
+    /// Instant from which on an answer is refused.
     until: Instant,
 }
 

@@ -21,7 +21,7 @@ pub struct Input {
 /// Options of an end.
 #[derive(Arbitrary, Clone, Debug)]
 pub struct End {
-    /// Which recovery preset.
+    /// Number of a recovery preset.
     pub preset: u8,
     /// How large the receive buffer is, in steps of 4 kB.
     pub buffer: u8,
@@ -84,7 +84,7 @@ pub enum Step {
         at: u8,
         /// Which side's.
         direction: u8,
-        /// Which, a bit each; none means all.
+        /// The streams, a bit each; no bit means all.
         streams: u8,
     },
     /// The application lets the association begin again.

@@ -20,7 +20,7 @@ pub struct Input {
 /// Options of an end.
 #[derive(Arbitrary, Clone, Debug)]
 pub struct End {
-    /// Which recovery preset.
+    /// Number of a recovery preset.
     pub preset: u8,
     /// How large its buffers are, in steps of 1 kB.
     pub buffers: [u8; 2],
@@ -70,7 +70,7 @@ pub enum Step {
     Icmp {
         /// The end that hears it.
         at: u8,
-        /// Which segment, of those to the other end.
+        /// The segment, by its place among those to the other end.
         which: u8,
         /// Kind of the error.
         error: u8,

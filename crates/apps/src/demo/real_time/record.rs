@@ -23,7 +23,7 @@ use crate::demo::plan::STREAM;
 use crate::files::lock;
 use crate::trouble;
 
-/// How long after a step happened it may be reported: until then later steps are not taken in.
+/// Time after a step within which it may be reported; later steps are not processed before.
 pub(super) const LAG: Duration = Duration::from_millis(50);
 
 /// Hosts of a flow, as those who watch know them.

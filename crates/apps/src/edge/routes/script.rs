@@ -33,7 +33,7 @@ pub(super) struct Family {
     device: String,
 }
 
-/// Which packets are led to the edge.
+/// The packets that are led to the edge.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     /// Rules for connections that begin from now on. What the kernel has already can be listed meanwhile.

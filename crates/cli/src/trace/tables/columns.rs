@@ -2,7 +2,7 @@
 
 use results::text_table::Table;
 
-/// How many columns a table has.
+/// Number of columns of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::trace) enum Width {
     /// Columns that fit a hundred characters together.

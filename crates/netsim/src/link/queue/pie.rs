@@ -16,7 +16,7 @@ pub struct Pie {
     pub target: Duration,
     /// Time between two computations of the probability: T_UPDATE.
     pub update: Duration,
-    /// How long a burst may be after a time without congestion: MAX_BURST.
+    /// Longest burst to admit after a time without congestion: MAX_BURST.
     pub burst: Duration,
     /// Whether ECN-capable packets are marked instead of dropped while the probability is below a
     /// tenth (section 5.1).

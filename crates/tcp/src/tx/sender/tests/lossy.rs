@@ -87,7 +87,7 @@ struct World {
     now: u64,
     written: u64,
     delivered: u64,
-    /// How long the receiver's application waited for its messages, in sum.
+    /// Sum of the times that the receiver's application waited for its messages.
     waited: u64,
 }
 
