@@ -28,7 +28,6 @@ use crate::link::{
 use crate::packet::{AddressedDatagram, HostId, LinkId, Packet};
 
 use boxes::Boxes;
-pub use network::Overhead;
 use network::{Network, Way};
 use steps::Steps;
 
@@ -136,11 +135,6 @@ impl<H: Host, C: Checker> Simulation<H, C> {
             gathering: Gathering::default(),
             steps: Steps::default(),
         }
-    }
-
-    /// Sets the size of IP and UDP headers on the wire.
-    pub fn set_overhead(&mut self, overhead: Overhead) {
-        self.network.overhead = overhead;
     }
 
     /// Sets whether hosts may omit checksums and pass payloads by reference ([`GatheredBuffer`]) in
@@ -427,7 +421,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
             return self.deliver(now, packet);
         };
         let id = self.network.route_links[index as usize];
-        let size = self.network.size_on_wire(&packet.datagram);
+        let size = Network::size_on_wire(&packet.datagram);
         let number = packet.number;
         let Some(link) = self.network.links.get_mut(id.0 as usize) else {
             return self.checker.on_dropped(now, &packet, DropCause::NoRoute);

@@ -30,7 +30,7 @@ const EXPECTED_FAILURE: &str = "exfail";
 /// How to run many scripts.
 #[derive(Clone, Debug)]
 pub struct Suite {
-    /// Configuration of each run, apart from what its suite decides ([`RunConfig::for_path`]).
+    /// Configuration of each run, apart from what its suite decides.
     pub config: RunConfig,
     /// Number of seeds for each script, from `config.seed` on. A script passes if it passes with all of them.
     pub seeds: u64,

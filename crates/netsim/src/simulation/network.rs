@@ -8,26 +8,12 @@ use std::collections::BTreeMap;
 use crate::link::{Link, LinkConfigError};
 use crate::packet::{AddressedDatagram, HostId, LinkId, Packet, Receiver};
 
-/// Size of a datagram's headers on the wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Overhead {
-    /// [`AddressedDatagram::header_size`]: the size of the IP header, and of the UDP header, if
-    /// any.
-    #[default]
-    Headers,
-    /// The IP and UDP headers, and a number of bytes for the layers below.
-    HeadersAnd(u64),
-    /// A number of bytes that stands for all headers.
-    Fixed(u64),
-}
-
 /// Addresses, routes and links of a simulation.
 pub(super) struct Network {
     seed: u64,
     /// Packets are boxed: they are large, move from queue to queue, and the memory of one that was delivered a moment ago,
     /// which is cached, serves for the next.
     pub(super) links: Vec<Link<Box<Packet>>>,
-    pub(super) overhead: Overhead,
     /// The links of all routes, one route after the other. Replaced ones stay, for packets on them.
     pub(super) route_links: Vec<LinkId>,
     routes: BTreeMap<(IpAddr, IpAddr), Range<u32>>,
@@ -104,7 +90,6 @@ impl Network {
         Network {
             seed,
             links: Vec::new(),
-            overhead: Overhead::default(),
             route_links: Vec::new(),
             routes: BTreeMap::new(),
             owners: BTreeMap::new(),
@@ -226,12 +211,8 @@ impl Network {
         }
     }
 
-    pub(super) fn size_on_wire(&self, datagram: &AddressedDatagram) -> u64 {
-        let headers = match self.overhead {
-            Overhead::Headers => datagram.header_size(),
-            Overhead::HeadersAnd(more) => datagram.header_size().saturating_add(more),
-            Overhead::Fixed(bytes) => bytes,
-        };
-        headers.saturating_add(datagram.payload_size())
+    /// Bytes of a datagram on the wire, with its IP header and its UDP header, if any.
+    pub(super) fn size_on_wire(datagram: &AddressedDatagram) -> u64 {
+        datagram.header_size().saturating_add(datagram.payload_size())
     }
 }

@@ -202,10 +202,9 @@ fn an_answer_comes_after_a_round_trip_to_the_nanosecond() {
 }
 
 #[test]
-fn the_overhead_is_charged_as_configured() {
-    let bytes = |overhead, client, server| {
+fn headers_are_charged_by_address_family_and_encapsulation() {
+    let bytes = |client, server| {
         let mut simulation = Simulation::new(1);
-        simulation.set_overhead(overhead);
         let client = Placed::at(Toy::asking(server, 1), address(client));
         let server = Placed::at(Toy::default(), address(server));
         let links = [Directions::both(LinkConfig::default())];
@@ -213,10 +212,9 @@ fn the_overhead_is_charged_as_configured() {
         simulation.run_until_idle(end()).unwrap();
         simulation.link_statistics(pair.paths[0].backward).delivered.bytes
     };
-    assert_eq!(bytes(Overhead::Headers, CLIENT, SERVER), 128);
-    assert_eq!(bytes(Overhead::Headers, "10.0.0.1:0", "10.0.0.2:0"), 120);
-    assert_eq!(bytes(Overhead::HeadersAnd(18), "[fd00::1]:1", "[fd00::2]:1"), 166);
-    assert_eq!(bytes(Overhead::Fixed(0), CLIENT, SERVER), 100);
+    assert_eq!(bytes(CLIENT, SERVER), 128);
+    assert_eq!(bytes("10.0.0.1:0", "10.0.0.2:0"), 120);
+    assert_eq!(bytes("[fd00::1]:1", "[fd00::2]:1"), 148);
 }
 
 #[test]

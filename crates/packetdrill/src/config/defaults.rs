@@ -105,7 +105,8 @@ const SUITES: [SuiteDefaults; 9] = [
 
 impl RunConfig {
     /// The configuration for the scripts of the suite that `path` belongs to.
-    pub fn for_path(path: &str) -> RunConfig {
+    #[cfg(test)]
+    pub(crate) fn for_path(path: &str) -> RunConfig {
         let mut config = RunConfig::default();
         config.adapt(path);
         config

@@ -121,6 +121,46 @@ fn any_number_of_inits_leaves_no_state_and_each_has_a_random_tag_and_tsn_in_its_
     assert_eq!(bench.endpoint.stats().inits, 10_000);
 }
 
+/// Values of an INIT ACK's parameters of one type, read from the packet's bytes without the parser of the crate.
+fn values(init_ack: &[u8], parameter_type: u16) -> Vec<&[u8]> {
+    let end = 12 + usize::from(u16::from_be_bytes([init_ack[14], init_ack[15]]));
+    // 12 bytes of common header, 4 of chunk header, 16 of fixed fields.
+    let (mut at, mut found) = (32, Vec::new());
+    while at < end {
+        let length = usize::from(u16::from_be_bytes([init_ack[at + 2], init_ack[at + 3]]));
+        if u16::from_be_bytes([init_ack[at], init_ack[at + 1]]) == parameter_type {
+            found.push(&init_ack[at + 4..at + length]);
+        }
+        at += length.next_multiple_of(4);
+    }
+    assert_eq!(at, init_ack.len(), "a parameter reaches past the end of the chunk");
+    found
+}
+
+#[test]
+fn an_init_ack_has_its_fixed_fields_first_and_then_parameters_with_one_cookie_and_no_host_name() {
+    let mut bench = Bench::listening();
+    let answers = bench.give(Default::default(), |p| p.append(init(PEER_TAG)).unwrap());
+    assert_eq!((answers.len(), names(&answers[0])), (1, vec!["INIT ACK".to_owned()]));
+    let init_ack = answers[0].as_slice();
+    let cookie = bench.take_init_ack(init_ack);
+    let word = |at: usize| u32::from_be_bytes(init_ack[at..at + 4].try_into().unwrap());
+    let half = |at: usize| u16::from_be_bytes(init_ack[at..at + 2].try_into().unwrap());
+    assert_eq!((init_ack[12], init_ack[13]), (2, 0), "type and flags");
+    assert_eq!((word(16), word(28)), (bench.tag.0, bench.tsn.0), "initiate tag and initial TSN");
+    assert!(word(20) >= 1_500, "a_rwnd of {}", word(20));
+    // The INIT asks for 10 streams and takes 10.
+    assert_eq!((half(24), half(26)), (10, 10), "outbound and inbound streams");
+    assert_eq!(values(init_ack, 7), [cookie.as_slice()], "State Cookie");
+    assert!(values(init_ack, 11).is_empty(), "Host Name Address");
+    // Supported Extensions: each type once, and no padding among them.
+    let [extensions] = values(init_ack, 0x8008)[..] else { panic!("not once") };
+    assert!(!extensions.is_empty() && !extensions.contains(&0), "{extensions:?}");
+    assert_eq!(BTreeSet::from_iter(extensions).len(), extensions.len(), "{extensions:?}");
+    let answer = bench.give(bench.tag, |p| p.append(CookieEcho { cookie: &cookie }).unwrap());
+    assert_eq!(names(&answer[0]), ["COOKIE ACK"]);
+}
+
 #[test]
 fn answers_that_are_not_fetched_do_not_pile_up() {
     use base::{DatagramMeta, Ecn, Machine};
