@@ -158,7 +158,7 @@ impl Endpoint {
         Ok(id)
     }
 
-    /// As [`Endpoint::connect`], but INIT waits for [`AssociationMut::begin`], since a layer below has to be set up
+    /// As [`Endpoint::connect`], but INIT waits for [`AssociationMut::begin`](crate::AssociationMut::begin), since a layer below has to be set up
     /// first. Until then no timer runs; messages may be sent as after `connect`.
     ///
     /// # Errors

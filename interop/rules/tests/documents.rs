@@ -375,11 +375,14 @@ fn keys_of_plans() -> Vec<(String, PathBuf)> {
         let mut waiting = vec![root().join(folder)];
         while let Some(path) = waiting.pop() {
             if path.is_dir() {
-                waiting
-                    .extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+                waiting.extend(
+                    std::fs::read_dir(&path)
+                        .expect("a folder")
+                        .map(|entry| entry.expect("an entry").path()),
+                );
                 continue;
             }
-            let text = std::fs::read_to_string(&path).unwrap();
+            let text = std::fs::read_to_string(&path).expect("a source");
             for part in text.split("deny_unknown_fields").skip(1) {
                 let Some((_, body)) = part.split_once(" {\n") else { continue };
                 let mut renamed = None;
