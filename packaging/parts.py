@@ -89,13 +89,15 @@ def checksums_of_lock_file(path: Path) -> dict[tuple[str, str], str | None]:
 def add_packages(known: dict[str, Part]) -> list[str]:
     """Packages that the built pages contain: those that are no tools of development. Returns what the pages name themselves."""
     locked = json.loads((PAGES / "package-lock.json").read_text())["packages"]
-    used = {place: one for place, one in locked.items() if place and not (one.get("dev") or one.get("devOptional"))}
-    reference = {place.rpartition("node_modules/")[2]: f"pkg:npm/{place.rpartition('node_modules/')[2]}@{one['version']}"
-                 for place, one in used.items()}  # fmt: skip
-    for place, one in used.items():
-        name = place.rpartition("node_modules/")[2]
+    used = {
+        place.rpartition("node_modules/")[2]: (PAGES / place, one)
+        for place, one in locked.items()
+        if place and not (one.get("dev") or one.get("devOptional"))
+    }
+    reference = {name: f"pkg:npm/{name}@{one['version']}" for name, (_, one) in used.items()}
+    for name, (folder, one) in used.items():
         digest = base64.b64decode(one["integrity"].removeprefix("sha512-")).hex()
         known[reference[name]] = Part(
-            reference[name], name, one["version"], one["license"], PAGES / place, is_ours=False,
+            reference[name], name, one["version"], one["license"], folder, is_ours=False,
             hashes=[{"alg": "SHA-512", "content": digest}], needs=[reference[need] for need in one.get("dependencies", {})])  # fmt: skip
     return [reference[name] for name in locked[""].get("dependencies", {})]

@@ -66,6 +66,10 @@ pub fn mean_interval(values: &[f64], confidence: f64) -> Option<MeanInterval> {
     if values.len() < 2 || !is_inner(confidence) || values.iter().any(|value| !value.is_finite()) {
         return None;
     }
+    if values.iter().all(|value| *value == values[0]) {
+        // Their sum, rounded, would give an interval of the last digit.
+        return Some(MeanInterval { mean: values[0], low: values[0], high: values[0] });
+    }
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
     let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
@@ -89,6 +93,16 @@ mod tests {
         for (count, low, high) in [(10, 2, 9), (20, 6, 15), (100, 40, 61)] {
             assert_eq!(quantile_ranks(count, 0.5, 0.95), Some(QuantileRanks { low, high }));
         }
+    }
+
+    #[test]
+    fn equal_values_have_an_interval_of_themselves_whatever_their_sum_is_rounded_to() {
+        for (value, count) in [(2.847, 7), (45.44, 5), (0.1, 10), (86.85, 3)] {
+            let interval = mean_interval(&vec![value; count], 0.95).unwrap();
+            assert_eq!((interval.mean, interval.low, interval.high), (value, value, value));
+        }
+        let apart = mean_interval(&[2.847, 2.847, 2.848], 0.95).unwrap();
+        assert!(apart.low < apart.mean && apart.mean < apart.high);
     }
 
     #[test]

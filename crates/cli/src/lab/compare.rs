@@ -249,13 +249,18 @@ fn judge(pair: Pair<'_>, all: &[Comparison]) -> Result<(), Failure> {
     }
 }
 
+/// The keys of a cell with their values.
+fn named(keys: &Labels) -> String {
+    let keys: Vec<String> = keys.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    keys.join(", ")
+}
+
 /// A number in both cells, as a line.
 fn told(keys: &Labels, one: &Difference) -> String {
-    let keys: Vec<String> = keys.iter().map(|(key, value)| format!("{key} = {value}")).collect();
     let half = one.difference.map_or(0.0, |interval| interval.high - interval.mean);
     let (first, second) = (four_digits(one.one), four_digits(one.other));
     let (name, unit, half) = (&one.name, &one.unit, four_digits(half));
-    format!("{}: {name} {first} over {second} (± {half}) {unit}\n", keys.join(", "))
+    format!("{}: {name} {first} over {second} (± {half}) {unit}\n", named(keys))
 }
 
 /// The worst cells beside those that are `higher` beyond chance: the largest ratios, five at most.
@@ -279,11 +284,10 @@ fn largest_within_chance<'a>(
 
 /// The numbers of one cell, with those of both values beside each other.
 fn listing(pair: Pair<'_>, comparison: &Comparison) -> Listing {
-    let keys: Vec<String> =
-        comparison.keys.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    let keys = named(&comparison.keys);
     let columns = [pair.one, pair.other, "difference"].map(|title| Column::new(title, Of::Numbers));
     let mut listing = Listing {
-        heading: (!keys.is_empty()).then(|| keys.join(", ")),
+        heading: (!keys.is_empty()).then_some(keys),
         columns: [Column::new("", Of::Words)].into_iter().chain(columns).collect(),
         ..Listing::default()
     };

@@ -55,9 +55,9 @@ pub struct Worse {
     pub cell: String,
     /// Our number divided by theirs.
     pub ratio: f64,
-    /// Our number, in milliseconds of latency.
+    /// Latency of our transport in this cell, the mean or a quantile, in milliseconds.
     pub ours: f64,
-    /// The lowest number of the others, in milliseconds.
+    /// The lowest such latency of the other transports, in milliseconds.
     pub best: f64,
     /// Transport that has the lowest number.
     pub of: String,

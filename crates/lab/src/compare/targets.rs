@@ -19,7 +19,7 @@ pub struct Reached<'a> {
 /// One summarised quantity: its bound, and the value that each cell reached.
 #[derive(Clone, Debug)]
 pub struct Number<'a> {
-    /// Quantile of latency, or bytes for each message.
+    /// A latency (mean or quantile), or a cost: bytes, packets or needless copies for each message.
     pub quantity: Quantity,
     /// The upper bound that the target states.
     pub most: &'a Stated,

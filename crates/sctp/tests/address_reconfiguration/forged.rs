@@ -31,6 +31,17 @@ impl Forge {
         Forge::with(sctp::EndpointOptions { accepted: movable(), ..Default::default() })
     }
 
+    /// A side that added `own` and deleted it again, both answered, and the serial number of its next request.
+    fn with_deleted(own: SocketAddr) -> (Forge, u32) {
+        let mut forge = Forge::new();
+        let serial = forge.bench.tsn.0;
+        for (serial, change) in (serial..).zip([AddressChange::Added, AddressChange::Deleted]) {
+            forge.change(change, own);
+            forge.answer(serial);
+        }
+        (forge, serial + 2)
+    }
+
     fn with(options: sctp::EndpointOptions) -> Forge {
         let (mut bench, key) = authentic(options, &[ASCONF]);
         bench.events.truncate(1);
@@ -546,31 +557,21 @@ fn an_abort_that_comes_to_an_address_being_deleted_is_ignored() {
 fn an_abort_that_comes_after_the_answer_to_an_address_that_was_deleted_is_ignored_too() {
     // What left from the address before may reach the peer after the ASCONF that deletes it, and the ABORT that answers it
     // this side after the answer to that ASCONF: each goes by a path of its own.
-    let mut forge = Forge::new();
-    let own = forge.bench.tsn.0;
     let second = address("10.9.0.2:9899");
-    for (serial, change) in (own..).zip([AddressChange::Added, AddressChange::Deleted]) {
-        forge.change(change, second);
-        forge.answer(serial);
-    }
+    let (mut forge, next) = Forge::with_deleted(second);
     for t_bit in [true, false] {
         assert_eq!(forge.abort_to(second, t_bit), "ESTABLISHED");
     }
     // Added again, it is an address like any other.
     forge.change(AddressChange::Added, second);
-    forge.answer(own + 2);
+    forge.answer(next);
     assert_eq!(forge.abort_to(second, true), "CLOSED");
 }
 
 #[test]
 fn what_arrives_at_a_deleted_address_counts_for_no_more_than_two_timeouts() {
-    let mut forge = Forge::new();
-    let own = forge.bench.tsn.0;
     let second = address("10.9.0.2:9899");
-    for (serial, change) in (own..).zip([AddressChange::Added, AddressChange::Deleted]) {
-        forge.change(change, second);
-        forge.answer(serial);
-    }
+    let (mut forge, next) = Forge::with_deleted(second);
     assert!(forge.is_answered_at(second), "under way when the address was deleted");
     // The timeout is RTO.Min, a second.
     forge.bench.pass(Duration::from_secs(2));
@@ -579,7 +580,7 @@ fn what_arrives_at_a_deleted_address_counts_for_no_more_than_two_timeouts() {
     // While it is added again the peer may verify it.
     forge.change(AddressChange::Added, second);
     assert!(forge.is_answered_at(second));
-    forge.answer(own + 2);
+    forge.answer(next);
     assert!(forge.is_answered_at(second));
 }
 

