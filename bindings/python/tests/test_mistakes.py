@@ -22,7 +22,7 @@ def test_texts_and_files_that_are_no_plan(tmp_path: Path, text: str) -> None:
         ({"title": float("nan")}, "a plan cannot hold"),
         (
             text.replace('"lksctp"', '"fast"'),
-            '^with network.loss = 0%: flow "thin": policy "fast": there is no policy "fast" for SCTP; there are rfc',
+            '^13:10: there is no policy "fast"; there are rfc, ',
         ),
     ]:
         with pytest.raises(thinstream.PlanError, match=told):
