@@ -18,7 +18,7 @@ mod sender;
 mod warm;
 
 pub use acknowledge::{AckResult, Acknowledgement};
-pub use buffer::Pieces;
+pub use buffer::Payload;
 pub use options::{Nagle, SenderOptions, WindowProbe};
 pub use segmenter::Outgoing;
 pub use sender::{GiveUp, Sender, SenderCounters, TimeoutResult};

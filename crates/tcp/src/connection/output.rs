@@ -1,10 +1,10 @@
 //! Segments that a connection sends.
 
 use core::net::SocketAddr;
+use core::ops::Range;
 use std::sync::Arc;
 
 use base::{Ecn, Instant, IpService, Transmit, TransmitBuffer};
-use bytes::Bytes;
 
 use super::handshake::{IP_HEADERS, syn_options, user_timeout_option};
 use super::{Connection, State, window_shift};
@@ -35,7 +35,7 @@ impl Connection {
     ) -> Option<Transmit> {
         if let Some(reset) = self.reset.take() {
             let segment = self.reset_segment(now, reset);
-            return Some(self.emit(&segment, &[], Ecn::NotEct, buffer));
+            return Some(self.emit(&segment, 0..0, Ecn::NotEct, buffer));
         }
         match self.state {
             State::Closed => None,
@@ -124,17 +124,17 @@ impl Connection {
             let setup = if peer.is_some() { Flags::ECE } else { Flags::ECE | Flags::CWR };
             segment.flags |= setup;
         }
-        Some(self.emit(&segment, &[], Ecn::NotEct, buffer))
+        Some(self.emit(&segment, 0..0, Ecn::NotEct, buffer))
     }
 
     fn poll_data(&mut self, now: Instant, buffer: &mut dyn TransmitBuffer) -> Option<Transmit> {
         let outgoing = self.poll_outgoing(now)?;
-        let Outgoing { start, pieces, fin, push, cwr, retransmission, urgent, window_probe } =
+        let data = outgoing.range();
+        let Outgoing { start, bytes, fin, push, cwr, retransmission, urgent, window_probe } =
             outgoing;
         if !retransmission && start == self.tx.snd_una() {
             self.echoes.on_sent_first(now);
         }
-        let bytes: usize = pieces.iter().map(Bytes::len).sum();
         let mut segment = self.acknowledging(now, start, bytes);
         if fin {
             segment.flags |= Flags::FIN;
@@ -156,7 +156,7 @@ impl Connection {
         // Only new data within the window may be sent as markable (RFC 3168, sections 6.1.4 to 6.1.6).
         let markable = self.negotiated.ecn && bytes > 0 && !retransmission && !window_probe;
         let ecn = if markable { Ecn::Ect0 } else { Ecn::NotEct };
-        Some(self.emit(&segment, &pieces, ecn, buffer))
+        Some(self.emit(&segment, data, ecn, buffer))
     }
 
     /// Whether an acknowledgement with SACK blocks is due.
@@ -169,7 +169,7 @@ impl Connection {
             return None;
         }
         let segment = self.acknowledging(now, self.tx.snd_nxt(), 0);
-        Some(self.emit(&segment, &[], Ecn::NotEct, buffer))
+        Some(self.emit(&segment, 0..0, Ecn::NotEct, buffer))
     }
 
     /// Writes a keep-alive probe: an old, acknowledged number makes the peer answer (RFC 9293, section 3.8.4),
@@ -180,7 +180,7 @@ impl Connection {
         }
         self.tally.keep_alive_probes = self.tally.keep_alive_probes.saturating_add(1);
         let segment = self.acknowledging(now, self.tx.snd_una().saturating_sub(1), 0);
-        Some(self.emit(&segment, &[], Ecn::NotEct, buffer))
+        Some(self.emit(&segment, 0..0, Ecn::NotEct, buffer))
     }
 
     /// A segment at `start` with room for `bytes` bytes of data, which acknowledges all received data. Optional TCP
@@ -206,7 +206,7 @@ impl Connection {
         if self.echoes_congestion {
             segment.flags |= Flags::ECE;
         }
-        let block = |range: &core::ops::Range<u64>| SackBlock {
+        let block = |range: &Range<u64>| SackBlock {
             start: self.incoming.wrap(range.start),
             end: self.incoming.wrap(range.end),
         };
@@ -241,15 +241,16 @@ impl Connection {
         u16::try_from(window >> shift).unwrap_or(u16::MAX)
     }
 
+    /// Writes `segment` with the data at these offsets.
     fn emit(
         &mut self,
         segment: &Segment,
-        pieces: &[Bytes],
+        data: Range<u64>,
         ecn: Ecn,
         buffer: &mut dyn TransmitBuffer,
     ) -> Transmit {
         let addresses = Pseudo::new(self.local.ip(), self.remote.ip());
-        let size = outbox::put(buffer, segment, addresses, pieces);
+        let size = outbox::put(buffer, segment, addresses, self.tx.payload(data));
         self.tally.segments_sent += 1;
         let whole = size + outbox::tail_size(buffer);
         let packet = whole + usize::from(IP_HEADERS[usize::from(self.local.is_ipv6())]);

@@ -1,7 +1,5 @@
 //! Segment sizes: the size that the path MTU allows, and probes of a larger one (RFC 4821, section 7).
 
-use core::ops::Range;
-
 use base::Instant;
 use recovery::PathId;
 use recovery::path_mtu::Suspicion;
@@ -66,8 +64,8 @@ impl Connection {
         if let Some((size, mss)) = self.due_probe(now) {
             let usual = self.tx.mss();
             let probe = self.tx.poll_sized(now, mss);
-            if let Some(probe) = probe.as_ref().filter(|probe| probe.len() > usual as usize) {
-                self.path_mtu.on_probe_sent(size, range_of(probe));
+            if let Some(probe) = probe.as_ref().filter(|probe| probe.bytes > usual as usize) {
+                self.path_mtu.on_probe_sent(size, probe.range());
             }
             if probe.is_some() {
                 return probe;
@@ -75,7 +73,7 @@ impl Connection {
         }
         let next = self.tx.poll(now)?;
         if next.retransmission {
-            self.path_mtu.on_sent_again(now, range_of(&next), mtu_policy(&self.tx));
+            self.path_mtu.on_sent_again(now, next.range(), mtu_policy(&self.tx));
         }
         Some(next)
     }
@@ -129,9 +127,4 @@ impl Connection {
 /// The policy of the path MTU search.
 fn mtu_policy(tx: &Sender) -> &PathMtuPolicy {
     &tx.recovery().policy().path_mtu
-}
-
-/// The offsets of a segment's data.
-fn range_of(segment: &Outgoing) -> Range<u64> {
-    segment.start..segment.start + segment.len() as u64
 }

@@ -1,9 +1,9 @@
 //! Written data from the oldest unacknowledged byte on.
 
+use core::ops::Range;
 use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
-use smallvec::SmallVec;
 
 /// Writes smaller than this are appended to the previous one, if none of it was sent, so that a queue of tiny
 /// writes has no overhead.
@@ -12,9 +12,6 @@ const SMALL: usize = 1024;
 /// Overhead of each piece, in bytes.
 const PIECE_COST: usize = 64;
 
-/// The payload of a segment, as pieces of the buffer.
-pub type Pieces = SmallVec<[Bytes; 2]>;
-
 /// Number of pieces for which an idle buffer keeps its memory.
 const IDLE_CAPACITY: usize = 1;
 
@@ -22,6 +19,38 @@ const IDLE_CAPACITY: usize = 1;
 struct Piece {
     start: u64,
     bytes: Bytes,
+}
+
+/// Payload of a segment, in the pieces in which it was written: each with the part of it that the segment carries.
+#[derive(Clone, Debug)]
+pub struct Payload<'a> {
+    pieces: &'a VecDeque<Piece>,
+    index: usize,
+    at: u64,
+    end: u64,
+}
+
+impl Payload<'_> {
+    /// Bytes that are left.
+    pub fn bytes(&self) -> usize {
+        self.end.saturating_sub(self.at) as usize
+    }
+}
+
+impl<'a> Iterator for Payload<'a> {
+    type Item = (&'a Bytes, Range<usize>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.at >= self.end {
+            return None;
+        }
+        let piece = self.pieces.get(self.index)?;
+        let from = self.at.saturating_sub(piece.start) as usize;
+        let to = (self.end - piece.start).min(piece.bytes.len() as u64) as usize;
+        self.at = piece.start + to as u64;
+        self.index += 1;
+        Some((&piece.bytes, from..to))
+    }
 }
 
 /// Bytes by offset, in the pieces in which they were written.
@@ -112,23 +141,14 @@ impl SendBuffer {
         taken
     }
 
-    /// The bytes from `start` on, at most `len`, as far as they are held.
-    pub(super) fn pieces(&self, start: u64, len: usize) -> Pieces {
-        let mut pieces = SmallVec::new();
-        let mut index = self.pieces.partition_point(|piece| piece.start <= start).saturating_sub(1);
-        let (mut at, end) = (start, (start + len as u64).min(self.end));
-        while at < end
-            && let Some(piece) = self.pieces.get(index)
-        {
-            let from = at.saturating_sub(piece.start) as usize;
-            let to = (end - piece.start).min(piece.bytes.len() as u64) as usize;
-            if from < to {
-                pieces.push(piece.bytes.slice(from..to));
-            }
-            at = piece.start + to as u64;
-            index += 1;
-        }
-        pieces
+    /// The bytes in `range`, as far as they are held.
+    pub(super) fn payload(&self, range: Range<u64>) -> Payload<'_> {
+        let (at, end) = (range.start.max(self.start), range.end.min(self.end));
+        let index = match at < end {
+            true => self.pieces.partition_point(|piece| piece.start <= at).saturating_sub(1),
+            false => 0,
+        };
+        Payload { pieces: &self.pieces, index, at, end }
     }
 
     /// Releases all data below `point`, which the peer has acknowledged.
@@ -162,8 +182,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn flat(pieces: &Pieces) -> Vec<u8> {
-        pieces.iter().flat_map(|piece| piece.iter().copied()).collect()
+    fn flat(buffer: &SendBuffer, start: u64, len: usize) -> Vec<u8> {
+        let pieces = buffer.payload(start..start + len as u64);
+        pieces.flat_map(|(piece, part)| piece[part].to_vec()).collect()
     }
 
     #[test]
@@ -188,7 +209,7 @@ mod tests {
         assert_eq!(buffer.pieces.len(), 1);
         buffer.push(Bytes::from_static(b"x"), 101);
         assert_eq!(buffer.pieces.len(), 2);
-        assert_eq!(flat(&buffer.pieces(1, 101)), (0..100u8).chain([b'x']).collect::<Vec<_>>());
+        assert_eq!(flat(&buffer, 1, 101), (0..100u8).chain([b'x']).collect::<Vec<_>>());
     }
 
     #[test]
@@ -229,10 +250,10 @@ mod tests {
                 buffer.release(released);
                 let held = &model[released as usize..];
                 prop_assert_eq!(buffer.len(), held.len());
-                prop_assert_eq!(&flat(&buffer.pieces(released, held.len())), held);
+                prop_assert_eq!(&flat(&buffer, released, held.len()), held);
                 let middle = held.len() / 2;
-                let some = buffer.pieces(released + middle as u64 / 2, middle);
-                prop_assert_eq!(&flat(&some), &held[middle / 2..middle / 2 + middle]);
+                let some = flat(&buffer, released + middle as u64 / 2, middle);
+                prop_assert_eq!(&some, &held[middle / 2..middle / 2 + middle]);
             }
         }
     }

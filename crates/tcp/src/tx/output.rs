@@ -50,8 +50,7 @@ impl Sender {
             return None;
         }
         self.recovery.on_asked_behind(now, PATH);
-        let pieces = self.buffer.pieces(end - 1, 1);
-        Some(Outgoing { start: end - 1, pieces, retransmission: true, ..Outgoing::default() })
+        Some(Outgoing { start: end - 1, bytes: 1, retransmission: true, ..Outgoing::default() })
     }
 
     /// The next segment, with `mss` bytes as the maximum this time: a probe of the path MTU.
@@ -117,10 +116,16 @@ impl Sender {
             return Some(old_sequence(start));
         }
         persist.note_probed_to(start + 1);
-        let pieces = self.buffer.pieces(start, 1);
-        let fin = pieces.is_empty();
+        let fin = start >= self.buffer.end();
         let push = !fin && start + 1 == self.buffer.end();
-        Some(Outgoing { start, pieces, fin, push, window_probe: true, ..Outgoing::default() })
+        Some(Outgoing {
+            start,
+            bytes: usize::from(!fin),
+            fin,
+            push,
+            window_probe: true,
+            ..Outgoing::default()
+        })
     }
 
     /// The probe that is due while sent data waits: its first segment again. It takes the rest out of flight, so

@@ -1,10 +1,10 @@
 //! Choice of the next segment and of its size.
 
+use core::ops::Range;
+
 use base::Instant;
-use bytes::Bytes;
 use recovery::{Cause, Load, Ride, Space};
 
-use super::buffer::Pieces;
 use super::options::Nagle;
 use super::sender::{PATH, Sender};
 
@@ -13,8 +13,8 @@ use super::sender::{PATH, Sender};
 pub struct Outgoing {
     /// Offset of its first byte, or of FIN.
     pub start: u64,
-    /// Data of the segment, by reference to the send buffer; may be empty.
-    pub pieces: Pieces,
+    /// Bytes of data from there on, without SYN and FIN; may be 0.
+    pub bytes: usize,
     /// Whether FIN follows the payload.
     pub fin: bool,
     /// PSH: whether no data is queued behind it.
@@ -30,14 +30,9 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
-    /// Bytes of data, without SYN and FIN.
-    pub fn len(&self) -> usize {
-        self.pieces.iter().map(Bytes::len).sum()
-    }
-
-    /// Whether it carries no data.
-    pub fn is_empty(&self) -> bool {
-        self.pieces.is_empty()
+    /// Offsets of its data.
+    pub fn range(&self) -> Range<u64> {
+        self.start..self.start + self.bytes as u64
     }
 }
 
@@ -55,7 +50,7 @@ impl Sender {
             .or_else(|| self.poll_new(now))
             .or_else(|| self.poll_rescue(now))?;
         self.waiting_since.get_or_insert(now);
-        debug_assert!(next.fin || !next.is_empty(), "a segment that says something");
+        debug_assert!(next.fin || next.bytes > 0, "a segment that says something");
         Some(next)
     }
 
@@ -220,7 +215,7 @@ impl Sender {
         self.recovery.draft_double(now, PATH, unit, weight, Cause::Fast);
         self.recovery.on_sent(now, PATH);
         let segment = self.segment(unit, unit + u64::from(weight.max(1)), true);
-        self.counters.bytes_retransmitted += segment.len() as u64;
+        self.counters.bytes_retransmitted += segment.bytes as u64;
         Some(segment)
     }
 
@@ -230,7 +225,7 @@ impl Sender {
         let len = data_end.saturating_sub(start) as usize;
         Outgoing {
             start,
-            pieces: self.buffer.pieces(start, len),
+            bytes: len,
             fin: end > data_end,
             push: len > 0 && data_end == self.buffer.end(),
             urgent: self.urgent_end.filter(|urgent| *urgent > start),

@@ -1,12 +1,13 @@
 //! The sending side as a whole: its state, queries, and timers.
 
+use core::ops::Range;
 use std::sync::Arc;
 
 use base::{Duration, Instant};
 use bytes::Bytes;
 use recovery::{Load, PathId, Recovery, RecoveryPolicy, Silence};
 
-use super::buffer::SendBuffer;
+use super::buffer::{Payload, SendBuffer};
 use super::options::SenderOptions;
 use super::persist::Persist;
 
@@ -233,6 +234,11 @@ impl Sender {
         let measured = self.recovery.srtt(PATH).zip(self.recovery.rttvar(PATH));
         let round_trip = measured.map(|(srtt, rttvar)| srtt + rttvar * 4);
         round_trip.unwrap_or(self.recovery.policy().rto.initial) * 4
+    }
+
+    /// Data between two offsets that was not acknowledged yet.
+    pub fn payload(&self, range: Range<u64>) -> Payload<'_> {
+        self.buffer.payload(range)
     }
 
     /// Offset of the oldest unacknowledged byte (SND.UNA).

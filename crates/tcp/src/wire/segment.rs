@@ -130,15 +130,19 @@ impl Segment {
     ///
     /// Options beyond 40 bytes are omitted; see [`Options::emitted_length`].
     pub fn emit(&self, addresses: Pseudo, buffer: &mut Vec<u8>) {
-        self.emit_with(addresses, &[], buffer);
+        self.emit_with(addresses, core::iter::empty(), buffer);
     }
 
     /// As [`Segment::emit`], with `pieces` as further payload after [`Segment::payload`]: bytes are copied once,
     /// into the buffer.
-    pub fn emit_with(&self, addresses: Pseudo, pieces: &[Bytes], buffer: &mut Vec<u8>) {
+    pub fn emit_with<'a>(
+        &self,
+        addresses: Pseudo,
+        pieces: impl IntoIterator<Item = &'a [u8]>,
+        buffer: &mut Vec<u8>,
+    ) {
         let start = buffer.len();
         self.emit_head(buffer);
-        buffer.reserve(pieces.iter().map(Bytes::len).sum());
         for piece in pieces {
             buffer.extend_from_slice(piece);
         }

@@ -66,13 +66,13 @@ impl Bench {
     }
 
     fn left(&self, out: &Outgoing) -> Left {
-        (self.now.as_nanos() / 1_000_000, out.start, out.len(), out.fin)
+        (self.now.as_nanos() / 1_000_000, out.start, out.bytes, out.fin)
     }
 
     fn poll_all(&mut self) -> Vec<Outgoing> {
         let mut all = Vec::new();
         while let Some(segment) = self.sender.poll(self.now) {
-            assert!(segment.len() <= MSS as usize);
+            assert!(segment.bytes <= MSS as usize);
             all.push(segment);
             assert!(all.len() < 1000, "no end");
         }

@@ -53,7 +53,7 @@ fn pieces_of_any_length_make_one_payload() {
     let whole = sample();
     let head = Segment { payload: Bytes::from_static(b"pay"), ..sample() };
     let mut buffer = b"before".to_vec();
-    head.emit_with(V6, &[Bytes::from_static(b"l"), Bytes::from_static(b"oad")], &mut buffer);
+    head.emit_with(V6, [&b"l"[..], b"oad"], &mut buffer);
     assert_eq!(buffer[6..], emitted(&whole, V6));
 }
 

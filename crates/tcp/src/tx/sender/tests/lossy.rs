@@ -183,7 +183,7 @@ impl World {
             self.bench.sender.on_timeout(self.bench.now);
         }
         for segment in self.bench.poll_all() {
-            let (start, len) = (segment.start, segment.len() as u64);
+            let (start, len) = (segment.start, segment.bytes as u64);
             let una = self.bench.sender.snd_una();
             assert!(start + len <= una + 100_000, "beyond the window");
             self.launch(30, Ok((start, len)));

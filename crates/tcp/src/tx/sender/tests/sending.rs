@@ -17,7 +17,7 @@ fn a_segment_never_exceeds_the_peers_window_and_the_last_of_the_data_is_pushed()
     let taken = bench.sender.write(ms(0), Bytes::from(vec![1; 4000]), false, false);
     assert_eq!(taken, 4000);
     let sent = bench.poll_all();
-    assert_eq!(sent.iter().map(Outgoing::len).collect::<Vec<_>>(), [1000, 1000]);
+    assert_eq!(sent.iter().map(|out| out.bytes).collect::<Vec<_>>(), [1000, 1000]);
     assert!(sent.iter().all(|segment| !segment.push));
     bench.window = 10_000;
     let ack = bench.at(100).ack(2001);
