@@ -6,7 +6,7 @@ use trace::Options;
 use trace::capture::{Capture, OpenError};
 use trace::messages::{Messages, StreamMessages};
 
-use super::{MOST_MESSAGES, RecordedStream, Recording, RecordingError};
+use super::recorded::{MOST_MESSAGES, RecordedStream, Recording, RecordingError};
 
 /// Messages of the streams with these names; more than [`MOST_MESSAGES`] if `messages` left some out.
 ///

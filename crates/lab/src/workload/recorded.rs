@@ -5,7 +5,8 @@ use core::str::FromStr;
 
 use base::{ByteCount, Duration, Instant, ParseQuantityError};
 
-use super::{Arrivals, DueMessage, FORM};
+use super::arrivals::{Arrivals, FORM};
+use super::message::DueMessage;
 
 /// Largest number of messages in a recording.
 pub const MOST_MESSAGES: usize = 1_000_000;

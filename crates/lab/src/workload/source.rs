@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use base::Instant;
 
-use super::{DueMessage, Workload};
+use super::drawn::Workload;
+use super::message::DueMessage;
 
 /// Messages drawn from a plan's workload, or listed.
 #[derive(Clone, Debug)]

@@ -1,3 +1,5 @@
+use base::{Duration, Instant};
+
 use super::*;
 
 const INTERVAL: Duration = Duration::from_millis(250);

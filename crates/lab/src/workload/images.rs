@@ -1,10 +1,8 @@
-//! Media: streams that are played while they arrive, and images that load in parallel.
+//! Images that load in parallel.
 
 use core::fmt;
 
-use base::{ByteCount, Rate};
-
-use super::Arrivals;
+use base::ByteCount;
 
 /// Images that are fetched at the same time, all of one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +14,13 @@ pub struct Images {
 }
 
 impl Images {
+    /// `None` if a number cannot be read, or if nothing would be sent.
+    pub(super) fn parse(count: &str, bytes: &str) -> Option<Images> {
+        let images =
+            Images { count: count.parse().ok()?, bytes: bytes.parse::<ByteCount>().ok()?.0 };
+        (!images.is_empty()).then_some(images)
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.count == 0 || self.bytes == 0
     }
@@ -37,22 +42,4 @@ impl fmt::Display for Images {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.count, ByteCount(self.bytes))
     }
-}
-
-/// Arrivals of media; `None` if the text begins otherwise, `Some(None)` if it is invalid.
-pub(super) fn parse(text: &str) -> Option<Option<Arrivals>> {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let rate = |text: &str| text.parse::<Rate>().ok();
-    Some(match words[..] {
-        ["live", text] => rate(text).map(|rate| Arrivals::Live { rate }),
-        ["stored", text] => rate(text).map(|rate| Arrivals::Stored { rate }),
-        ["images", count, bytes] => parse_images(count, bytes).map(Arrivals::Images),
-        ["live" | "stored" | "images", ..] => None,
-        _ => return None,
-    })
-}
-
-fn parse_images(count: &str, bytes: &str) -> Option<Images> {
-    let images = Images { count: count.parse().ok()?, bytes: bytes.parse::<ByteCount>().ok()?.0 };
-    (!images.is_empty()).then_some(images)
 }
