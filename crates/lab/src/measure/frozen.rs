@@ -7,7 +7,8 @@ use recovery::Cause;
 use results::{Sheet, mean};
 use serde::Deserialize;
 
-use super::{Ask, Group, Measure, Seen, Setting, of_flow};
+use super::interface::{Ask, Group, Measure, Setting, of_flow};
+use super::observed::Seen;
 use crate::text::{Names, Several};
 
 /// `[measure.frozen]`: session frozen time.

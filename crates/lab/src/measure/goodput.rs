@@ -7,7 +7,8 @@ use base::{Duration, Instant};
 use results::{Quantity, Sheet, jain, quantile_of};
 use serde::Deserialize;
 
-use super::{Ask, Group, Measure, Seen, Setting, of_flow, rate};
+use super::interface::{Ask, Group, Measure, Setting, of_flow, rate};
+use super::observed::Seen;
 use crate::text::{Names, Text};
 
 /// `[measure.goodput]`: bytes of messages delivered per second.

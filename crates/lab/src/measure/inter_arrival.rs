@@ -6,7 +6,8 @@ use base::Instant;
 use results::{Moments, Sheet, mean};
 use serde::Deserialize;
 
-use super::{Ask, Group, Measure, Seen, Setting, of_flow};
+use super::interface::{Ask, Group, Measure, Setting, of_flow};
+use super::observed::Seen;
 use crate::text::Names;
 
 /// `[measure.inter_arrival]`: deviation of the time between deliveries.

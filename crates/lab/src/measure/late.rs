@@ -6,7 +6,8 @@ use base::{Duration, Instant};
 use results::Sheet;
 use serde::Deserialize;
 
-use super::{Ask, Delivery, Group, Measure, Seen, Setting, of_flow};
+use super::interface::{Ask, Group, Measure, Setting, of_flow};
+use super::observed::{Delivery, Seen};
 use crate::text::{Names, Text};
 
 /// `[measure.late]`: messages that miss play-back, by a player that starts some time after its

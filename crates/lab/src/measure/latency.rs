@@ -6,7 +6,9 @@ use base::{Duration, Instant};
 use results::{LatencyByRetransmissions, LatencyRecorder, Sheet};
 use serde::Deserialize;
 
-use super::{Ask, Delivery, Group, LatencyLimit, Measure, Seen, Setting, of_flow};
+use super::interface::{Ask, Group, Measure, Setting, of_flow};
+use super::limit::LatencyLimit;
+use super::observed::{Delivery, Seen};
 use crate::text::{Names, Text};
 
 /// `[measure.latency]`: time from the call to delivery.

@@ -6,7 +6,9 @@ use base::Instant;
 use results::Sheet;
 use serde::Deserialize;
 
-use super::{Ask, FlowMeter, Group, Measure, Seen, Setting};
+use super::flow_meter::FlowMeter;
+use super::interface::{Ask, Group, Measure, Setting};
+use super::observed::Seen;
 use crate::text::Names;
 
 /// `[measure.overhead]`: packets and bytes sent per delivered byte.

@@ -7,7 +7,8 @@ use recovery::Cause;
 use results::Sheet;
 use serde::Deserialize;
 
-use super::{Ask, Group, Measure, Seen, Setting};
+use super::interface::{Ask, Group, Measure, Setting};
+use super::observed::Seen;
 use crate::text::Names;
 
 /// Retransmissions by order and cause, and which were needless.

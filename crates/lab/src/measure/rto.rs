@@ -6,7 +6,8 @@ use base::{Duration, Instant};
 use results::{Moments, Quantity, Sheet, mean};
 use serde::Deserialize;
 
-use super::{Ask, Group, Measure, Seen, Setting, of_flow};
+use super::interface::{Ask, Group, Measure, Setting, of_flow};
+use super::observed::Seen;
 use crate::text::{Names, Text};
 
 /// `[measure.rto]`: retransmission timeouts and round-trip times of senders.

@@ -7,7 +7,9 @@ use base::{Duration, Instant};
 use results::{LatencyRecorder, Quantity, Sheet, mean};
 use serde::Deserialize;
 
-use super::{Ask, Group, LatencyLimit, Measure, Seen, Setting, of_flow};
+use super::interface::{Ask, Group, Measure, Setting, of_flow};
+use super::limit::LatencyLimit;
+use super::observed::Seen;
 use crate::text::{Names, Text};
 
 /// `[measure.streams]`: worst latency, retransmissions and loss of each flow.

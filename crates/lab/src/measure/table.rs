@@ -3,7 +3,9 @@
 use base::Duration;
 use serde::Deserialize;
 
-use super::{Ask, GroupMeter, Ladder, Setting};
+use super::group_meter::GroupMeter;
+use super::interface::{Ask, Setting};
+use super::ladder::Ladder;
 use crate::text::Names;
 
 /// A row for each measure: its meaning, its key in plans, which is also the name of its module, and

@@ -1,3 +1,4 @@
+use base::{Duration, Instant};
 use recovery::Cause;
 use results::{Results, Row, full_name};
 

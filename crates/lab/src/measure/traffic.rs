@@ -6,7 +6,9 @@ use base::{Duration, Instant};
 use results::{LatencyRecorder, Sheet, mean};
 use serde::Deserialize;
 
-use super::{Ask, FlowMeter, Group, Measure, Seen, Setting, of_flow};
+use super::flow_meter::FlowMeter;
+use super::interface::{Ask, Group, Measure, Setting, of_flow};
+use super::observed::Seen;
 use crate::text::Names;
 
 /// `[measure.traffic]`: sizes of messages, times between them, packets and bits a second.

@@ -6,7 +6,8 @@ use base::Instant;
 use results::{LatencyRecorder, Sheet};
 use serde::Deserialize;
 
-use super::{Ask, Group, Measure, Seen, Setting};
+use super::interface::{Ask, Group, Measure, Setting};
+use super::observed::Seen;
 use crate::text::Names;
 
 /// `[measure.transfers]`: duration of transfers that each have a connection.

@@ -1,41 +1,14 @@
-//! The meters that report events of flows to measures, and the numbers that several measures share.
+//! The meter that passes events of a group's flows to measures.
 
 use core::ops::Range;
 
 use base::Instant;
 use results::Sheet;
 
-use super::{Group, Measure, Seen, Setting};
+use super::flow_meter::FlowMeter;
+use super::interface::{Group, Measure, Setting};
+use super::observed::Seen;
 use crate::workload::DueMessage;
-
-/// The few numbers of a flow that several measures share.
-#[derive(Clone, Debug)]
-pub struct FlowMeter {
-    window: Range<Instant>,
-    /// Bytes that the receiving application read in the window.
-    pub read: u64,
-    /// Packets of the sender in the window.
-    pub packets: u64,
-    /// Bytes of these packets, IP headers included.
-    pub bytes: u64,
-}
-
-impl FlowMeter {
-    /// The receiving application read bytes.
-    pub fn on_read(&mut self, now: Instant, bytes: u64) {
-        if self.window.contains(&now) {
-            self.read += bytes;
-        }
-    }
-
-    /// A packet of the sender left.
-    pub fn on_sent(&mut self, now: Instant, bytes: u64) {
-        if self.window.contains(&now) {
-            self.packets += 1;
-            self.bytes += bytes;
-        }
-    }
-}
 
 /// Measures of a group of flows.
 #[derive(Debug)]
@@ -80,8 +53,7 @@ impl GroupMeter {
     pub fn join(&mut self) -> (usize, FlowMeter) {
         let number = self.flows;
         self.flows += 1;
-        let window = self.setting.window.clone();
-        (number, FlowMeter { window, read: 0, packets: 0, bytes: 0 })
+        (number, FlowMeter::new(self.setting.window.clone()))
     }
 
     /// Passes an event of flow number `flow` to all measures.
