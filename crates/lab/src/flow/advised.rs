@@ -1,32 +1,13 @@
 //! A sending end whose recovery is advised.
 
-use std::cell::RefCell;
-use std::rc::Rc;
-use std::sync::Arc;
-
 use base::Instant;
 use recovery::advice::LEAST_WAIT;
 use recovery::{AdviceError, PathId, TimedEvent};
 
-use super::LogHandle;
+use super::config::{AdvicePlan, FailureSlot};
+use super::log::LogHandle;
 use super::source_transport::SourceTransport;
-use crate::advisor::{
-    AdvisedFlow, Advisor, AdvisorError, AdvisorFactory, AdvisorFailure, Answer, UNITS,
-};
-
-/// The first failure of an advisor in a run.
-pub type FailureSlot = Rc<RefCell<Option<AdvisorFailure>>>;
-
-/// How to make the advisor of a flow, and where its failure is kept.
-#[derive(Clone, Debug)]
-pub struct AdvicePlan {
-    /// Factory that makes the flow's advisor.
-    pub factory: Arc<dyn AdvisorFactory>,
-    /// Name, number and seed of the flow.
-    pub flow: AdvisedFlow,
-    /// Where a failure is kept.
-    pub failure: FailureSlot,
-}
+use crate::advisor::{AdvisedFlow, Advisor, AdvisorError, AdvisorFailure, Answer, UNITS};
 
 /// The advisor of a sending end.
 #[derive(Debug)]

@@ -5,10 +5,11 @@ use core::fmt;
 use base::Instant;
 use recovery::Event;
 
+use super::config::{Addresses, FlowConfig, PathHint};
+use super::log::LogHandle;
 use super::source::{Pending, Source};
 use super::source_end::SourceEnd;
-use super::source_transport::{Notice, PathHint, Sent, SourceTransport};
-use super::{Addresses, FlowConfig, LogHandle};
+use super::source_transport::{Notice, Sent, SourceTransport};
 use crate::peers::mark::{MARK, Mark};
 use crate::peers::{Pair, PeerChoice, PeerEnd, Place};
 

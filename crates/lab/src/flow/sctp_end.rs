@@ -10,11 +10,13 @@ use sctp::{
     SendError, SendOptions, StreamId,
 };
 
+use super::config::{Addresses, FlowConfig, PORT, PathHint};
+use super::filler::filler;
+use super::log::LogHandle;
 use super::source::{Pending, Source};
 use super::source_end::SourceEnd;
-use super::source_transport::{Notice, PathHint, Sent, SourceTransport};
+use super::source_transport::{Notice, Sent, SourceTransport};
 use super::spans::INITIAL_TSN;
-use super::{Addresses, FlowConfig, LogHandle, PORT, filler};
 
 /// Endpoint and association of the sender of a flow.
 #[derive(Debug)]

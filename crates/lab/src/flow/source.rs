@@ -3,7 +3,8 @@
 
 use base::Instant;
 
-use super::{Detail, FlowConfig, SourcePlan};
+use super::config::{FlowConfig, SourcePlan};
+use super::log::Detail;
 use crate::workload::{
     Arrivals, DueMessage, Limit, MessageSource, Workload, WorkloadError, WorkloadPlan,
 };

@@ -5,10 +5,11 @@ use core::hint::black_box;
 use base::Instant;
 use netsim::AddressedDatagram;
 
-use super::LogHandle;
-use super::advised::{AdvicePlan, Advised};
+use super::advised::Advised;
+use super::config::{AdvicePlan, PathHint};
+use super::log::LogHandle;
 use super::source::{Pending, Source};
-use super::source_transport::{Notice, PathHint, Sent, SourceTransport};
+use super::source_transport::{Notice, Sent, SourceTransport};
 
 /// Host that sends a flow over the transport `C`.
 #[derive(Debug)]

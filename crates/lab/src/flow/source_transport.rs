@@ -5,18 +5,8 @@ use core::fmt::Debug;
 use base::Instant;
 use recovery::{Advice, AdviceError, PathId, PathView};
 
+use super::config::PathHint;
 use super::source::Pending;
-
-/// Knowledge about a flow's first path from outside, for transports that have several paths.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PathHint {
-    /// The path does not work.
-    Down,
-    /// The path may soon fail: its signal is weak.
-    Weak,
-    /// The path carries packets again.
-    Up,
-}
 
 /// Calls of a sending end to its transport.
 pub trait SourceTransport: Debug {

@@ -10,11 +10,13 @@ use tcp::{
     SendFlags,
 };
 
+use super::config::{Addresses, FlowConfig, PORT, PathHint};
+use super::filler::{FILLER, filler};
+use super::log::LogHandle;
 use super::source::{Pending, Source};
 use super::source_end::SourceEnd;
-use super::source_transport::{Notice, PathHint, Sent, SourceTransport};
+use super::source_transport::{Notice, Sent, SourceTransport};
 use super::spans::INITIAL_SEQUENCE;
-use super::{Addresses, FILLER, FlowConfig, LogHandle, PORT, filler};
 
 /// Endpoint and connection of the sender of a flow.
 #[derive(Debug)]

@@ -1,11 +1,15 @@
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use super::*;
-use crate::measure::{Group, Measure, MeasureSection, Seen, Setting};
-use crate::workload::{Arrivals, Limit, Sizes};
+use crate::measure::{Group, GroupMeter, Measure, MeasureSection, Seen, Setting};
+use crate::workload::{Arrivals, Limit, Sizes, WorkloadPlan};
 use crate::world::{Network, World};
-use base::{Probability, Rate};
+use base::{Duration, Instant, Probability, Rate};
 use netsim::link::QueueLimit;
 use netsim::topology::Directions;
 use netsim::{LinkConfig, LossModel};
+use recovery::RecoveryPolicy;
 use results::{Results, Sheet};
 
 const SECOND: Duration = Duration::from_secs(1);

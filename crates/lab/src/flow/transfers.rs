@@ -13,19 +13,12 @@ use base::Instant;
 use netsim::AddressedDatagram;
 use tcp::{ConnectionError, ConnectionId, ConnectionOptions, Endpoint, Event, Received, SendFlags};
 
+use super::config::{Addresses, PORT, TransferPlan};
+use super::filler::filler;
+use super::log::LogHandle;
 use super::tcp_end::{endpoint, listen, with_port};
-use super::{Addresses, LogHandle, PORT, filler};
 use crate::peers::IP_HEADER;
-use crate::workload::{DueMessage, Workload, WorkloadError, WorkloadPlan};
-
-/// Requests of one client, each answered over a separate connection.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TransferPlan {
-    /// When requests come and how much is sent for each.
-    pub workload: WorkloadPlan,
-    /// Most simultaneous connections of the client; further requests wait. 0: no limit.
-    pub at_once: usize,
-}
+use crate::workload::{DueMessage, Workload, WorkloadError};
 
 /// The request that a connection answers, by the port from which it was opened.
 type Requests = Rc<RefCell<BTreeMap<u16, DueMessage>>>;

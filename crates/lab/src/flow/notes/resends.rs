@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use base::{Duration, Instant};
 
-use super::Needless;
+use crate::measure::Needless;
 
 /// Retransmissions remembered: those of a window of data.
 const LIMIT: usize = 1024;
