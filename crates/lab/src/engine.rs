@@ -5,106 +5,25 @@
 //! shards, nor on whether a run was killed and resumed.
 
 mod conclude;
+mod error;
+mod job;
 pub mod journal;
 mod run;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use core::str::FromStr;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use results::Results;
 
-use crate::advisor::AdvisorFailure;
-use crate::plan::{Plan, PlanError};
-use crate::study::StudyError;
-use crate::world::WorldError;
+use crate::plan::Plan;
 pub use conclude::conclude;
+pub use error::EngineError;
+pub use job::{Job, Shard};
 pub use journal::{Finished, Journal, JournalError};
 pub use run::run_cell;
-
-/// One run of a plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Job {
-    /// Place of the cell in the plan.
-    pub cell: usize,
-    /// Seed of the run, from 1.
-    pub seed: u64,
-}
-
-/// The part of a plan's jobs that one of several machines runs: shard 1 of 4 takes jobs 1, 5, 9 and
-/// so on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shard {
-    /// Number of this shard, from 1.
-    pub number: u64,
-    /// Number of shards in all.
-    pub of: u64,
-}
-
-impl Default for Shard {
-    fn default() -> Shard {
-        Shard { number: 1, of: 1 }
-    }
-}
-
-impl FromStr for Shard {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Shard, String> {
-        let parts = text.split_once('/').and_then(|(number, of)| {
-            let shard = Shard { number: number.parse().ok()?, of: of.parse().ok()? };
-            (1..=shard.of).contains(&shard.number).then_some(shard)
-        });
-        parts.ok_or_else(|| format!("\"{text}\" is no shard such as 1/4: the first of four"))
-    }
-}
-
-impl core::fmt::Display for Shard {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "{}/{}", self.number, self.of)
-    }
-}
-
-/// The reason why a run has no results.
-#[derive(Debug, thiserror::Error)]
-pub enum EngineError {
-    /// The plan contradicts itself in a cell.
-    #[error("{0}")]
-    Plan(#[from] PlanError),
-    /// A world contradicts itself, or a machine in it never comes to rest.
-    #[error("{place}: {error}")]
-    World {
-        /// The cell and the seed.
-        place: String,
-        /// Contradiction in the plan, or fault of the simulation.
-        error: WorldError,
-    },
-    /// A study cannot run with its parameters.
-    #[error("{place}: {error}")]
-    Study {
-        /// The cell and the seed.
-        place: String,
-        /// Reason given by the study.
-        error: StudyError,
-    },
-    /// An advisor failed, which ended its run.
-    #[error("{place}: {failure}")]
-    Advice {
-        /// The cell and the seed.
-        place: String,
-        /// The flow, the time and the reason.
-        failure: AdvisorFailure,
-    },
-    /// The caller stopped the rest.
-    #[error("stopped")]
-    Stopped,
-    /// The journal cannot be written.
-    #[error("{0}")]
-    Journal(#[from] JournalError),
-}
 
 /// Number of jobs whose results are there.
 pub fn count(finished: &Finished) -> u64 {

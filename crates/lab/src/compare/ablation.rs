@@ -3,8 +3,8 @@
 
 use results::Labels;
 
+use super::difference::{Comparison, Difference, compare};
 use super::listing::{Column, Listing, Of};
-use super::{Comparison, Difference, compare};
 use crate::engine::Finished;
 use crate::plan::{Plan, PlanError};
 

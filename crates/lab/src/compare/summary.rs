@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::listing::{Column, Listing, Of};
-use super::{Maker, Row, SideBySide};
+use super::side_by_side::{Maker, Row, SideBySide};
 
 /// A summarised number: its name in JSON and in Markdown, its value in a row, and the milliseconds added to it.
 type Quantity = (&'static str, &'static str, fn(&Row) -> f64, f64);

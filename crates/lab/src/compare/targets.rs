@@ -1,7 +1,7 @@
 //! The targets of a plan beside the numbers that its runs reach.
 
 use super::listing::{Column, Listing, Of};
-use super::{Row, SideBySide};
+use super::side_by_side::{Row, SideBySide, side_by_side};
 use crate::engine::Finished;
 use crate::plan::{Cell, Plan, PlanError, Quantity, Stated, Target, Tried};
 use base::Duration;
@@ -39,7 +39,7 @@ const NAMED: usize = 3;
 /// When the plan lacks a measure that the comparison needs.
 pub fn reached<'a>(plan: &'a Plan, finished: &Finished) -> Result<Vec<Reached<'a>>, PlanError> {
     // No target is about the share in time.
-    let tables = super::side_by_side(plan, finished, Duration::ZERO)?;
+    let tables = side_by_side(plan, finished, Duration::ZERO)?;
     let rows = plan.cells.iter().map(|(cell, _)| cell).zip(tables.iter().flat_map(with_table));
     let rows: Vec<(&Cell, (&SideBySide, &Row))> = rows.collect();
     let of_target = |target: &'a Target| {

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{Finished, Job};
+use super::job::Job;
+use super::journal::Finished;
 use crate::plan::{Plan, Subject};
 use crate::study::CellResults;
 

@@ -9,7 +9,7 @@ use std::io::{self, BufRead, Write};
 use results::Results;
 use serde::{Deserialize, Serialize};
 
-use super::Job;
+use super::job::Job;
 use crate::hash::mix;
 use crate::plan::Plan;
 

@@ -4,7 +4,8 @@ use std::sync::atomic::AtomicBool;
 
 use results::Results;
 
-use super::{EngineError, Job};
+use super::error::EngineError;
+use super::job::Job;
 use crate::measure::FlowMeter;
 use crate::plan::{CellWorld, FlowsPlan, Plan, Subject};
 use crate::study;

@@ -2,7 +2,7 @@
 
 use results::{BySeed, CONFIDENCE, MeanInterval, mean_interval};
 
-use super::by_seed;
+use super::numbers::by_seed;
 use crate::engine::Finished;
 use crate::plan::{Cells, Number, Plan, Worst, value_text};
 
