@@ -9,81 +9,16 @@
 //! Each stream is sent independently: a late answer does not delay the messages that followed it in
 //! the capture.
 
-mod options;
+mod conditions;
+mod network;
 mod outcome;
+mod plan;
+mod policy;
 #[cfg(test)]
 mod tests;
-mod text;
 
-use base::Duration;
-use trace::report::{StreamReport, Totals};
-
-pub use options::{NetworkText, PolicyText};
+pub use conditions::Conditions;
+pub use network::NetworkText;
 pub use outcome::{Interval, Outcome, outcomes};
-
-use crate::workload::Recording;
-
-/// Name of the flows that are replayed.
-pub const FLOWS: &str = "traffic";
-
-/// Recorded traffic with the policies and networks to try.
-#[derive(Clone, Debug)]
-pub struct Replay<'a> {
-    /// Origin of the recording, in a few words.
-    pub of: &'a str,
-    /// Times and sizes of the messages to replay.
-    pub recording: &'a Recording,
-    /// Numbers of the capture, if the recording was taken from one.
-    pub measured: Option<&'a Totals>,
-    /// Recovery policies; each replays the whole recording.
-    pub policies: &'a [PolicyText],
-    /// Networks; each policy runs over each of them.
-    pub networks: &'a [NetworkText],
-    /// Longest delay of the receivers' acknowledgements, or `off`; each policy's own unless given.
-    pub delayed_ack: Option<&'a str>,
-    /// Runs of each policy over each network.
-    pub seeds: u64,
-}
-
-/// Conditions of the network that a capture was taken on.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Conditions {
-    /// The smallest round trip of a stream; the median over several streams.
-    pub rtt: Duration,
-    /// The share of packets with data that were lost: counted if there is a capture of the
-    /// receiver, else estimated from acknowledgements.
-    pub loss: f64,
-    /// Whether more may have been lost than the capture shows: redundant copies repaired it.
-    pub loss_is_lower_bound: bool,
-    /// Mean delay of packets with data beyond that of the fastest one, if there is a capture of the
-    /// receiver.
-    pub jitter: Option<Duration>,
-}
-
-impl Conditions {
-    /// The conditions of these streams, whose totals are `all`; `None` unless one of them was
-    /// captured at its sender, with its acknowledgements.
-    pub fn of(streams: &[StreamReport], all: &Totals) -> Option<Conditions> {
-        let here = streams.iter().filter(|stream| stream.at_sender != Some(false));
-        let least = here.filter_map(|stream| {
-            let round_trip = &stream.totals.round_trip_ms;
-            let round_trip = (round_trip.count > 0).then_some(round_trip.min);
-            round_trip.into_iter().chain(stream.handshake_ms).min_by(f64::total_cmp)
-        });
-        let mut least: Vec<f64> = least.collect();
-        least.sort_by(f64::total_cmp);
-        let rtt = Duration::from_micros((least.get(least.len() / 2)? * 1e3).round() as u64);
-        let fates = streams.iter().filter_map(|stream| stream.receiver.as_ref());
-        let (sent, lost) = fates
-            .fold((0, 0), |(sent, lost), one| (sent + one.packets.sent, lost + one.packets.lost));
-        let loss = if sent > 0 { lost as f64 / sent as f64 } else { all.loss_estimate };
-        let loss_is_lower_bound = sent == 0 && all.loss_estimate_is_lower_bound;
-        let delays = streams.iter().filter_map(|stream| stream.receiver.as_ref());
-        let delays = delays.map(|one| one.delay_variation_ms.latency);
-        let (count, sum) = delays.fold((0, 0.0), |(count, sum), one| {
-            (count + one.count, sum + one.mean * one.count as f64)
-        });
-        let jitter = (count > 0).then(|| Duration::from_micros((sum * 1e3 / count as f64) as u64));
-        Some(Conditions { rtt, loss, loss_is_lower_bound, jitter })
-    }
-}
+pub use plan::{FLOWS, Replay};
+pub use policy::PolicyText;

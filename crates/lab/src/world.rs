@@ -4,11 +4,11 @@
 //! bottleneck of `dumbbell` and `access`, where each flow may have a separate way to it; on a
 //! `chain` flows share the links that they have in common.
 
+mod addresses;
 mod paired;
 #[cfg(test)]
 mod tests;
 
-use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use core::ops::Range;
 
 use base::{Duration, Instant};
@@ -24,6 +24,7 @@ use crate::flow::{
 use crate::peers::RoundTrips;
 use crate::workload::WorkloadError;
 
+use addresses::address;
 pub use paired::{FlowLosses, PairedLoss, path_seed};
 
 /// The kind of network between senders and receivers.
@@ -321,22 +322,4 @@ fn add_link(
         _ => simulation.add_link(config.clone()),
     };
     added.map_err(WorldError::Link)
-}
-
-/// Bits of an address that number the flow.
-const FLOW_BITS: u32 = 21;
-
-/// The address of one side of a flow on a path, with port 0: 10.0.0.0/8 has room for two million
-/// flows.
-fn address(side: u32, path: usize, flow: u32) -> SocketAddr {
-    let host = side << 23 | (path as u32 & 3) << FLOW_BITS | (flow & ((1 << FLOW_BITS) - 1));
-    SocketAddr::new(IpAddr::V4(Ipv4Addr::from_bits(10 << 24 | host)), 0)
-}
-
-/// The number of the flow of which this is an address.
-fn flow_of(address: SocketAddr) -> Option<u32> {
-    match address.ip() {
-        IpAddr::V4(ip) => Some(ip.to_bits() & ((1 << FLOW_BITS) - 1)),
-        IpAddr::V6(_) => None,
-    }
 }

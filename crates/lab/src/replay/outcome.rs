@@ -2,6 +2,7 @@
 
 use results::Series;
 
+use super::plan::FLOWS;
 use crate::engine::Finished;
 use crate::plan::Plan;
 use crate::statistics;
@@ -43,7 +44,7 @@ pub fn outcomes(plan: &Plan, finished: &Finished) -> Vec<Outcome> {
             let found = texts.iter().find(|(name, _)| name == key);
             found.map(|(_, value)| value.clone()).unwrap_or_default()
         };
-        let policy = of(&format!("flow.{}", super::FLOWS));
+        let policy = of(&format!("flow.{FLOWS}"));
         Outcome { policy, network: of("network"), numbers: statistics::series(finished, place) }
     });
     let mut outcomes: Vec<Outcome> = cells.filter(|one| !one.numbers.is_empty()).collect();

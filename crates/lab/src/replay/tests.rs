@@ -1,5 +1,6 @@
 use super::*;
 
+use base::Duration;
 use netsim::capture::PcapWriter;
 use trace::Options;
 use trace::capture::Capture;
@@ -8,7 +9,7 @@ use crate::engine::{Job, run_all, run_cell};
 use crate::plan::{Plan, Size, Subject};
 use crate::policy_text::TransportName;
 use crate::watch::tests::recorded;
-use crate::workload::{Limit, Workload, WorkloadPlan, recording_of_file};
+use crate::workload::{Limit, Recording, Workload, WorkloadPlan, recording_of_file};
 
 const PLAN: &str = r#"
 title = "A flow of each transport"

@@ -1,7 +1,9 @@
 //! The ladder of a flow: its packets between two lifelines, and events at either side.
 
 use core::ops::RangeInclusive;
+use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 use base::{Duration, Instant};
 use netsim::checker::{Checker, DropCause};
@@ -9,14 +11,52 @@ use netsim::{HostId, Packet};
 use recovery::{Cause, Event};
 use results::{Arrow, Labels, Ladder, Note, Role};
 
-use super::Watched;
 use super::words::Teller;
-use crate::flow::Protocol;
+use crate::flow::{LogHandle, Protocol};
 use crate::measure::{Beginning, Delivery, LadderWish};
+use crate::plan::CellWorld;
 use crate::world::Ends;
 
 /// Largest number of packets in a ladder: more would not be legible.
 pub const MOST_PACKETS: usize = 400;
+
+/// Ladders of a run, each with the group that its flow belongs to.
+pub type LadderWatches = Vec<(String, Rc<RefCell<LadderWatch>>)>;
+
+/// Watches the flows that `wishes` names, by group and number within it; call it before the run.
+pub fn watch_ladders(
+    built: &mut CellWorld,
+    wishes: impl IntoIterator<Item = (String, usize, LadderWish)>,
+) -> LadderWatches {
+    let mut watches = LadderWatches::new();
+    for (group, number, wish) in wishes {
+        let Some(ends) = built.flow(&group, number).cloned() else { continue };
+        let watch = Rc::new(RefCell::new(LadderWatch::new(&ends, wish)));
+        built.world.watch(Rc::clone(&watch));
+        watches.push((group, watch));
+    }
+    watches
+}
+
+/// The two hosts of a flow and their record.
+#[derive(Clone, Debug)]
+struct Watched {
+    hosts: [HostId; 2],
+    log: LogHandle,
+}
+
+impl Watched {
+    /// Also keeps the events of the flow's recovery.
+    fn new(ends: &Ends) -> Watched {
+        ends.log.borrow_mut().keep_steps();
+        Watched { hosts: [ends.sender, ends.receiver], log: Rc::clone(&ends.log) }
+    }
+
+    /// 0 for the sender, 1 for the receiver.
+    fn side(&self, host: HostId) -> Option<u8> {
+        (0..).zip(self.hosts).find(|(_, one)| *one == host).map(|(side, _)| side)
+    }
+}
 
 /// Sees the packets of a flow.
 #[derive(Debug)]

@@ -1,4 +1,6 @@
+use std::cell::RefCell;
 use std::io::{self, Write};
+use std::rc::Rc;
 
 use results::{Ladder, Results, Role};
 use serde_json::Value;

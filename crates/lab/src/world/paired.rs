@@ -5,7 +5,7 @@ use bytes::Bytes;
 use netsim::Packet;
 use netsim::link::LossOracle;
 
-use super::flow_of;
+use super::addresses::flow_of;
 use crate::fate::FlowFate;
 use crate::flow::{FIRST, Protocol, for_each_span};
 

@@ -9,7 +9,7 @@ use results::Sheet;
 use trace::capture::Capture;
 use trace::report::{Report, Summary};
 
-use super::FlowCapture;
+use super::capture::FlowCapture;
 use crate::plan::CellWorld;
 use crate::world::Ends;
 
@@ -28,8 +28,8 @@ impl Write for Memory {
     }
 }
 
-/// A group of flows, captured at all senders and all receivers.
-pub struct Judged {
+/// A group of flows that is captured at all senders and at all receivers.
+pub struct TracedGroup {
     /// Name of the group of flows.
     pub of: String,
     flows: usize,
@@ -41,7 +41,7 @@ pub struct Judged {
 pub fn watch_traces<'a>(
     built: &mut CellWorld,
     groups: impl Iterator<Item = &'a str>,
-) -> Vec<Judged> {
+) -> Vec<TracedGroup> {
     let mut all = Vec::new();
     for name in groups {
         let Some(group) = built.groups.iter().find(|group| group.name == name) else { continue };
@@ -51,12 +51,12 @@ pub fn watch_traces<'a>(
         let Ok(capture) = FlowCapture::new(&ends, files.clone()) else { continue };
         let capture = Rc::new(RefCell::new(capture));
         built.world.watch(Rc::clone(&capture));
-        all.push(Judged { of: name.to_owned(), flows: ends.len(), capture, files });
+        all.push(TracedGroup { of: name.to_owned(), flows: ends.len(), capture, files });
     }
     all
 }
 
-impl Judged {
+impl TracedGroup {
     /// The analysis of both captures; call it after the run.
     pub fn report(&self) -> Option<Report> {
         self.capture.borrow_mut().finish().ok()?;

@@ -5,15 +5,39 @@ use core::fmt::Write;
 use base::Duration;
 use recovery::policy::SCTP_DEFAULT;
 use toml::{Table, Value};
+use trace::report::Totals;
 
-use super::{FLOWS, NetworkText, PolicyText, Replay};
+use super::network::NetworkText;
+use super::policy::PolicyText;
 use crate::plan::{LONGEST, Plan, PlanError, Size, file_entry};
 use crate::policy_text::TransportName;
+use crate::workload::Recording;
 
+/// Name of the flows that are replayed.
+pub const FLOWS: &str = "traffic";
 /// Name of the recording among the plan's files.
 const FILE: &str = "recorded.csv";
 /// Time from the start to the first message.
 const SET_UP: Duration = Duration::from_secs(1);
+
+/// Recorded traffic with the policies and networks to try.
+#[derive(Clone, Debug)]
+pub struct Replay<'a> {
+    /// Origin of the recording, in a few words.
+    pub of: &'a str,
+    /// Times and sizes of the messages to replay.
+    pub recording: &'a Recording,
+    /// Numbers of the capture, if the recording was taken from one.
+    pub measured: Option<&'a Totals>,
+    /// Recovery policies; each replays the whole recording.
+    pub policies: &'a [PolicyText],
+    /// Networks; each policy runs over each of them.
+    pub networks: &'a [NetworkText],
+    /// Longest delay of the receivers' acknowledgements, or `off`; each policy's own unless given.
+    pub delayed_ack: Option<&'a str>,
+    /// Runs of each policy over each network.
+    pub seeds: u64,
+}
 
 impl Replay<'_> {
     /// The plan.
