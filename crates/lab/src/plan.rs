@@ -7,6 +7,9 @@
 mod advice;
 mod advised;
 mod build;
+mod cell_plan;
+mod error;
+mod error_place;
 mod expect;
 mod figure;
 mod files;
@@ -20,8 +23,8 @@ mod network;
 mod network_name;
 mod on_network;
 mod paths;
-mod place;
 mod receiver;
+mod size;
 mod sweep;
 mod target;
 #[cfg(test)]
@@ -30,14 +33,12 @@ mod traffic;
 mod transport;
 mod written;
 
-use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
-use std::sync::Arc;
-
-use serde::Deserialize;
 
 pub use advice::AdviceSection;
 pub use build::{CellWorld, Group};
+pub use cell_plan::{CellPlan, Subject};
+pub use error::PlanError;
 pub use expect::{
     Cells, Claim, Claims, Expectation, ExpectedValue, Number, RowKind, Stated, Than, Worst,
 };
@@ -58,75 +59,14 @@ pub use network_name::NetworkName;
 pub use on_network::on_network;
 pub use paths::{HintSection, HintText, PathsSection, RedundantText, SwitchoverText};
 pub use receiver::ReceiverSection;
+pub use size::Size;
 pub use sweep::{Cell, Key, text_of, value_text};
 pub use target::{Quantity, Target, Tried};
 pub use traffic::{FlowSection, WorkloadSection};
 pub use transport::TransportText;
 
 pub use crate::measure::MeasureSection;
-use crate::study::{self, Study};
 pub use crate::text::{Names, Several, Span, Text};
-use crate::toml_text;
-
-/// Which of a plan's sizes to run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Size {
-    /// Durations and seeds of `[run]`.
-    #[default]
-    Normal,
-    /// The size of the paper: values of `[full]` replace those of the plan.
-    Full,
-    /// The size of tests, `[small]`.
-    Small,
-}
-
-/// The reason why a plan cannot be run.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{at}{place}{what}")]
-pub struct PlanError {
-    /// Line and column in its text with a colon, where these are known: `3:1: `.
-    at: String,
-    /// The cell in which the error occurs, as `key = value` and a colon; empty if in all.
-    place: String,
-    /// The wrong input, and what would be right.
-    what: String,
-}
-
-impl PlanError {
-    pub(crate) fn new(what: impl Into<String>) -> PlanError {
-        PlanError { at: String::new(), place: String::new(), what: what.into() }
-    }
-
-    /// The error of a plan whose file cannot be read, for this reason.
-    pub fn unreadable(reason: impl core::fmt::Display) -> PlanError {
-        PlanError::new(format!("cannot be read: {reason}"))
-    }
-
-    fn of_text(text: &str, error: &toml::de::Error) -> PlanError {
-        let told = toml_text::describe(text, error);
-        match error.span().and(told.split_once(' ')) {
-            Some((at, what)) => PlanError { at: format!("{at} "), ..PlanError::new(what) },
-            None => PlanError::new(told),
-        }
-    }
-
-    /// The error with the name of the plan's file, in the form of compilers:
-    /// `m.toml:3:1: unknown key ...`.
-    pub fn in_file(&self, name: &str) -> String {
-        if self.at.is_empty() { format!("plan {name}: {self}") } else { format!("{name}:{self}") }
-    }
-
-    fn in_cell(self, cell: &Cell) -> PlanError {
-        let place = if cell.0.is_empty() { String::new() } else { format!("with {cell}: ") };
-        PlanError { place, ..self }
-    }
-}
-
-impl From<String> for PlanError {
-    fn from(what: String) -> PlanError {
-        PlanError::new(what)
-    }
-}
 
 /// A plan, read and checked.
 #[derive(Clone, Debug)]
@@ -147,53 +87,8 @@ pub struct Plan {
     seed_offset: u64,
 }
 
-/// The plan with one combination of its varied values filled in.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(try_from = "written::Written")]
-pub struct CellPlan {
-    /// Headline of the report, a line.
-    pub title: String,
-    /// The paper that the plan reproduces.
-    pub paper: Option<String>,
-    /// Figure, table or section of the paper: `8a`, `Table 1`.
-    pub reproduces: Option<String>,
-    /// The question, in two sentences.
-    pub about: String,
-    /// Independent runs of each cell, with seeds that follow each other.
-    pub seeds: u64,
-    /// Flows over a network, or a study.
-    pub subject: Subject,
-    /// Parameters that the paper leaves open, with the reasons for their values.
-    pub open: BTreeMap<String, String>,
-    /// Numbers of the paper, to be compared with the results.
-    pub expectations: Vec<Expectation>,
-    /// Numbers that rows of a comparison have to reach.
-    pub targets: Vec<Target>,
-    /// Figures of the report; the usual ones if empty.
-    pub figures: Vec<FigureSection>,
-    /// Settings that are unknown, and the ranges to search.
-    pub fit: Option<FitSection>,
-    /// Varied keys and values; taken out before a cell is read.
-    sweep: Lists,
-    /// Values of `[full]`, by key, that replace those of `sweep`.
-    full_sweep: Lists,
-    small_sweep: Lists,
-}
-
-/// The subject of a plan's runs.
-#[derive(Clone, Debug)]
-pub enum Subject {
-    /// Flows of messages over a network.
-    Flows(Box<FlowsPlan>),
-    /// A study with its parameters.
-    Study(Arc<dyn Study>),
-}
-
 /// Largest number of runs of a plan, whose list is held in memory.
 const MOST_RUNS: u64 = 10_000_000;
-
-/// Values by key.
-type Lists = BTreeMap<Key, Vec<toml::Value>>;
 
 impl Plan {
     /// Reads a plan; `seeds` replaces the number that it names.
@@ -241,7 +136,7 @@ impl Plan {
         let mut plan =
             Plan { text, size, varied, base, cells: Vec::new(), seeds: 0, seed_offset: 0 };
         for cell in sweep::expand(&lists)? {
-            let read = place::read(&table, &cell);
+            let read = cell_plan::read(&table, &cell);
             let of_cell =
                 |error: PlanError| error.of_cell(&plan.text, &cell, &table, (&lists, size));
             let mut one = read.map_err(of_cell)?;
@@ -317,58 +212,5 @@ impl Plan {
     /// Independent runs: cells times seeds.
     pub fn jobs(&self) -> u64 {
         (self.cells.len() as u64).saturating_mul(self.seeds)
-    }
-}
-
-impl Size {
-    /// Section of a plan with this size; `None` for that of `[run]`.
-    fn section(self) -> Option<&'static str> {
-        match self {
-            Size::Normal => None,
-            Size::Full => Some("full"),
-            Size::Small => Some("small"),
-        }
-    }
-
-    /// Replaces values of `[run]` by those of the size's section.
-    fn apply(self, plan: &mut toml::Table) {
-        let section = self.section().and_then(|name| plan.get(name)).and_then(|one| one.as_table());
-        let Some(mut changes) = section.cloned() else { return };
-        changes.remove("sweep");
-        if let Some(run) = plan.get_mut("run").and_then(|run| run.as_table_mut()) {
-            run.extend(changes);
-        }
-    }
-}
-
-impl CellPlan {
-    /// Keys and values that a size varies.
-    fn lists(&self, size: Size) -> Result<Lists, PlanError> {
-        let mut lists = self.sweep.clone();
-        let others = match size {
-            Size::Normal => &Lists::new(),
-            Size::Full => &self.full_sweep,
-            Size::Small => &self.small_sweep,
-        };
-        for (key, values) in others {
-            if lists.insert(key.clone(), values.clone()).is_none() {
-                return Err(PlanError::new(format!(
-                    "the sweep of another size names \"{key}\", which [sweep] does not vary"
-                )));
-            }
-        }
-        Ok(lists)
-    }
-
-    fn check(&self) -> Result<(), PlanError> {
-        if self.seeds == 0 {
-            return Err(PlanError::new("run.seeds is 0: nothing would run; give 1 or more"));
-        }
-        match &self.subject {
-            Subject::Flows(flows) => flows.check(),
-            Subject::Study(one) => {
-                study::check(&**one).map_err(|error| PlanError::new(error.to_string()))
-            }
-        }
     }
 }

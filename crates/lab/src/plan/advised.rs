@@ -1,6 +1,10 @@
 //! A plan and those who advise its flows.
 
-use super::{CellPlan, FlowSection, FlowsPlan, Plan, PlanError, Subject};
+use super::Plan;
+use super::cell_plan::{CellPlan, Subject};
+use super::error::PlanError;
+use super::flows::FlowsPlan;
+use super::traffic::FlowSection;
 use crate::advisor::Advisors;
 
 impl FlowSection {

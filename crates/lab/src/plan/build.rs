@@ -6,10 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use base::{Duration, Instant, Purpose, RandomStream};
 
-use super::{FlowSection, FlowsPlan, PlanError, Span};
+use super::error::PlanError;
+use super::flows::FlowsPlan;
+use super::traffic::FlowSection;
 use crate::advisor::{AdvisedFlow, AdvisorFailure};
 use crate::flow::{AdvicePlan, Detail, FailureSlot, FlowConfig, messages};
 use crate::measure::GroupMeter;
+use crate::text::Span;
 use crate::workload::MessageSource;
 use crate::world::{Ends, World, WorldError};
 

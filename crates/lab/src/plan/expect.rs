@@ -14,8 +14,9 @@ pub(super) use number::matches;
 pub use number::{Cells, Number, Than};
 pub use stated::Stated;
 
+use super::error::PlanError;
+use super::size::Size;
 use super::sweep::value_text;
-use super::{PlanError, Size};
 
 /// A number or a claim of the paper.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

@@ -6,8 +6,10 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 
+use super::error::PlanError;
+use super::sweep::Key;
 use super::sweep::value_text;
-use super::{Key, Names, PlanError};
+use crate::text::Names;
 use crate::toml_text::plain;
 
 /// A figure of a plan's report. There is one figure for each value of a swept key that the section

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use netsim::link::{self, ProfileStep, RecordingText, parse_profile, parse_recording};
 use serde::Deserialize;
 
-use super::PlanError;
+use super::error::PlanError;
 use crate::workload::{ArrivalsText, Recording, ReplayText, recording_of_file};
 
 /// Contents of files by their names in the plan.

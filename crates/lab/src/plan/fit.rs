@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 
+use super::error::PlanError;
 use super::expect::Cells;
-use super::{Key, PlanError};
+use super::sweep::{Key, value_text};
 use crate::toml_text::plain;
 
 /// The unknown settings, and the rows of the paper that they have to meet ([`crate::fit`]).
@@ -186,10 +187,10 @@ impl core::fmt::Display for Unknown {
         match self {
             Unknown::Range(range) => {
                 let (from, to) = (range.at(0.0), range.at(1.0));
-                write!(f, "{} to {}", super::value_text(&from), super::value_text(&to))
+                write!(f, "{} to {}", value_text(&from), value_text(&to))
             }
             Unknown::OneOf(values) => {
-                let texts: Vec<String> = values.iter().map(super::value_text).collect();
+                let texts: Vec<String> = values.iter().map(value_text).collect();
                 f.write_str(&texts.join(", "))
             }
         }

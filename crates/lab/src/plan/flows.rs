@@ -2,8 +2,12 @@
 
 use base::Duration;
 
-use super::{Files, FlowSection, HopsText, MeasureSection, NetworkSection, PlanError};
+use super::error::PlanError;
+use super::files::Files;
+use super::network::{HopsText, NetworkSection};
+use super::traffic::FlowSection;
 use crate::advisor::Advisors;
+use crate::measure::MeasureSection;
 use crate::world::Network;
 
 /// The longest run: 366 days. An association sends heartbeats as long as it lasts, so that a run's work grows with its time.

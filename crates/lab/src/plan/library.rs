@@ -8,8 +8,10 @@ use std::sync::OnceLock;
 use netsim::link::{Recording, parse_recording};
 use serde::Deserialize;
 
+use super::error::PlanError;
+use super::link::LinkSection;
 use super::network_name::NETWORKS;
-use super::{LinkSection, NetworkName, PlanError};
+use super::network_name::NetworkName;
 
 /// A network of the library, as its file describes it.
 #[derive(Clone, Debug, Deserialize)]

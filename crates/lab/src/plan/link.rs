@@ -1,12 +1,13 @@
 //! Keys of a link in a plan, the same for `[network]`, directions, paths, hops, access lines and
 //! the library.
 
+use super::loss::LossText;
+use super::network_name::NetworkName;
+use crate::text::{Span, Text};
 use base::{Duration, Probability, Rate};
 use netsim::Jitter;
 use netsim::link::{CrossTraffic, Framing, QueueText, RecordingText, Reorder};
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
-
-use super::{LossText, NetworkName, Span, Text};
 
 macro_rules! link_keys {
     ($($(#[$doc:meta])* $key:ident: $type:ty,)*) => {

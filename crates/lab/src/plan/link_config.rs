@@ -5,9 +5,11 @@ use netsim::LinkConfig;
 use netsim::link::Recording;
 use netsim::topology::Directions;
 
+use super::error::PlanError;
+use super::files::Files;
 use super::library;
 use super::link::{Direction, LinkSection};
-use super::{Files, NetworkName, PlanError};
+use super::network_name::NetworkName;
 
 /// A section with settings of a link.
 #[derive(Clone, Copy)]

@@ -8,9 +8,12 @@ use netsim::LinkConfig;
 use netsim::topology::Directions;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
+use super::error::PlanError;
+use super::files::Files;
 use super::link::{Known, LinkSection};
 use super::link_config;
-use super::{Files, NetworkName, PlanError, Text};
+use super::network_name::NetworkName;
+use crate::text::Text;
 use crate::world::{MAX_HOPS, MAX_PATHS, Network};
 
 /// Shape of a network: how hosts and links are connected.

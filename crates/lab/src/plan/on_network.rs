@@ -1,8 +1,8 @@
 //! Puts a plan on a network of the library.
 
+use super::error::PlanError;
+use super::network_name::NetworkName;
 use toml::{Table, Value};
-
-use super::{NetworkName, PlanError};
 
 /// Sections that hold for the plan's own network only: numbers of papers, bounds, and figures over
 /// varied keys.

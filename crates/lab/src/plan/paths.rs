@@ -6,8 +6,8 @@ use base::{Duration, Instant};
 use sctp::{AssociationOptions, Redundancy, RisingRtt, SwitchoverPolicy};
 use serde::Deserialize;
 
-use super::Text;
 use crate::flow::PathHint;
+use crate::text::Text;
 
 /// SCTP's settings for several paths. Defaults apply, except that heartbeats are off: they would be
 /// measured as traffic of a thin stream.

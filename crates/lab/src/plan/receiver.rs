@@ -4,9 +4,10 @@ use base::ByteCount;
 use recovery::RecoveryPolicy;
 use serde::Deserialize;
 
-use super::{PlanError, Text};
+use super::error::PlanError;
 use crate::flow::TransportOptions;
 use crate::peers::{PeerChoice, PeerName};
+use crate::text::Text;
 
 /// Settings of the receiving end that differ from the sender's policy.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]

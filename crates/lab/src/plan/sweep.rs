@@ -3,7 +3,7 @@
 use core::fmt;
 use std::collections::BTreeMap;
 
-use super::PlanError;
+use super::error::PlanError;
 use crate::toml_text::plain;
 
 /// A dotted path to a value of the plan: `network.rtt`, `flow.NAME.policy`, `flow.NAME,NAME.workload.arrivals`; or any other
@@ -14,11 +14,14 @@ pub type Key = String;
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Cell(pub Vec<(Key, toml::Value)>);
 
+/// Values by key.
+pub(super) type Lists = BTreeMap<Key, Vec<toml::Value>>;
+
 /// Largest number of combinations; each takes about 13 kB.
 const LIMIT: usize = 100_000;
 
 /// All combinations; the last key varies fastest.
-pub(super) fn expand(lists: &BTreeMap<Key, Vec<toml::Value>>) -> Result<Vec<Cell>, PlanError> {
+pub(super) fn expand(lists: &Lists) -> Result<Vec<Cell>, PlanError> {
     let mut cells = vec![Cell::default()];
     for (key, values) in lists {
         if values.is_empty() {

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use super::error::PlanError;
 use super::expect::{Cells, Stated, matches};
+use super::size::Size;
+use super::sweep::Lists;
 use super::sweep::{Cell, value_text};
-use super::{Lists, PlanError, Size};
 
 /// A number of a row of `lab compare`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]

@@ -8,12 +8,17 @@ use base::{ByteCount, Duration, Instant};
 use serde::Deserialize;
 use tcp::EcnMode;
 
+use super::advice::AdviceSection;
+use super::error::PlanError;
+use super::files::Files;
+use super::network::HopsText;
+use super::paths::PathsSection;
 use super::receiver::ReceiverSection;
 use super::transport::TransportText;
-use super::{AdviceSection, Files, HopsText, PathsSection, PlanError, Span, Text};
 use crate::flow::{FILLER, SourcePlan, TransferPlan, TransportOptions};
 use crate::peers::PeerChoice;
 use crate::policy_text::{PolicySection, TransportName};
+use crate::text::{Span, Text};
 use crate::workload::{Arrivals, ArrivalsText, Limit, Recording, Sizes, Workload, WorkloadPlan};
 
 /// Flows with equal settings: a group, which measures select by its name.

@@ -4,13 +4,22 @@ use std::collections::BTreeMap;
 
 use base::Duration;
 use serde::Deserialize;
+use serde::de::{Deserializer, Error};
 
-use super::{
-    CellPlan, Expectation, FigureSection, Files, FitSection, FlowSection, FlowsPlan, Lists,
-    MeasureSection, NetworkSection, Subject, Target, Text,
-};
+use super::cell_plan::{CellPlan, Subject};
+use super::expect::Expectation;
+use super::figure::FigureSection;
+use super::files::Files;
+use super::fit::FitSection;
+use super::flows::FlowsPlan;
+use super::network::NetworkSection;
+use super::sweep::Lists;
+use super::target::Target;
+use super::traffic::FlowSection;
 use crate::advisor::Advisors;
+use crate::measure::MeasureSection;
 use crate::study;
+use crate::text::Text;
 
 /// All sections and keys of a plan.
 #[derive(Debug, Deserialize)]
@@ -84,6 +93,13 @@ struct Size {
 }
 
 const GRACE: Duration = Duration::from_secs(120);
+
+impl<'de> Deserialize<'de> for CellPlan {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<CellPlan, D::Error> {
+        let written = Written::deserialize(from)?;
+        CellPlan::try_from(written).map_err(D::Error::custom)
+    }
+}
 
 impl TryFrom<Written> for CellPlan {
     type Error = String;

@@ -3,7 +3,7 @@
 use super::FlowSection;
 use crate::peers::PeerName;
 use crate::peers::mark::MARK;
-use crate::plan::TransportText;
+use crate::plan::transport::TransportText;
 use crate::policy_text::{PolicySection, TransportName};
 
 /// Largest message over other implementations' transports: it fits one packet of each of them,

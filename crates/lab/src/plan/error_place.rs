@@ -1,9 +1,11 @@
-//! Where in a plan's text an error is that shows only once a cell's values are put into it.
+//! Positions, in the text of a plan, of errors that are found after it was read: line and column of the key or value to blame.
 
 use core::ops::Range;
 
-use super::sweep::Cell;
-use super::{CellPlan, Lists, PlanError, Size};
+use super::cell_plan::read;
+use super::error::PlanError;
+use super::size::Size;
+use super::sweep::{Cell, Lists};
 use crate::toml_text::places::{Entry, entries, find, mentioned};
 use crate::toml_text::{place, sentence};
 
@@ -54,14 +56,4 @@ impl PlanError {
         let told = if told.at.is_empty() { told.placed(text) } else { told };
         if is_own { told.in_cell(cell) } else { told }
     }
-}
-
-/// The plan of a cell.
-pub(super) fn read(table: &toml::Table, cell: &Cell) -> Result<CellPlan, PlanError> {
-    let mut table = table.clone();
-    cell.apply(&mut table)?;
-    let read: Result<CellPlan, toml::de::Error> = table.try_into();
-    let one = read.map_err(|error| PlanError::new(error.message()))?;
-    one.check()?;
-    Ok(one)
 }
