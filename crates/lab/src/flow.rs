@@ -12,7 +12,7 @@ mod config;
 mod filler;
 mod host;
 mod log;
-mod notes;
+mod message_times;
 mod peer_end;
 mod sctp_end;
 mod source;
@@ -33,7 +33,7 @@ pub use config::{
 pub(crate) use filler::FILLER;
 pub use host::FlowHost;
 pub use log::{Detail, FlowLog, LogHandle};
-pub use notes::Notes;
+pub use message_times::MessageTimes;
 pub use source::messages;
 pub(crate) use spans::FIRST;
 pub use spans::{Protocol, Span, for_each_span};

@@ -5,16 +5,17 @@
 //! separate plan, so that an invalid value is found wherever it is.
 
 mod advice;
-mod advised;
-mod build;
+mod advisors;
 mod cell_plan;
+mod cell_world;
 mod error;
 mod error_place;
 mod expect;
 mod figure;
 mod files;
 mod fit;
-mod flows;
+mod flow;
+mod flows_plan;
 mod library;
 mod link;
 mod link_config;
@@ -29,15 +30,14 @@ mod sweep;
 mod target;
 #[cfg(test)]
 mod tests;
-mod traffic;
 mod transport;
 mod written;
 
 use std::ops::RangeInclusive;
 
 pub use advice::AdviceSection;
-pub use build::{CellWorld, Group};
 pub use cell_plan::{CellPlan, Subject};
+pub use cell_world::{CellWorld, Group};
 pub use error::PlanError;
 pub use expect::{
     Cells, Claim, Claims, Expectation, ExpectedValue, Number, RowKind, Stated, Than, Worst,
@@ -48,8 +48,9 @@ pub use figure::{
 };
 pub use files::{Files, entry as file_entry, with_files};
 pub use fit::{FitSection, Unknown};
-pub use flows::FlowsPlan;
-pub(crate) use flows::LONGEST;
+pub use flow::{FlowSection, WorkloadSection};
+pub use flows_plan::FlowsPlan;
+pub(crate) use flows_plan::LONGEST;
 pub use library::NamedNetwork;
 pub use link::LinkSection;
 pub use link_config::links_of;
@@ -62,7 +63,6 @@ pub use receiver::ReceiverSection;
 pub use size::Size;
 pub use sweep::{Cell, Key, text_of, value_text};
 pub use target::{Quantity, Target, Tried};
-pub use traffic::{FlowSection, WorkloadSection};
 pub use transport::TransportText;
 
 pub use crate::measure::MeasureSection;

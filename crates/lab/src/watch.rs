@@ -5,12 +5,12 @@
 
 mod capture;
 mod ladder;
+mod packet_text;
 #[cfg(test)]
 pub(crate) mod tests;
 mod traced_groups;
-mod words;
 
 pub use capture::FlowCapture;
 pub use ladder::{LadderWatch, LadderWatches, MOST_PACKETS, watch_ladders};
+pub use packet_text::Teller;
 pub use traced_groups::{TracedGroup, watch_traces};
-pub use words::Teller;

@@ -7,7 +7,7 @@
 
 mod application;
 mod arrivals;
-mod capture;
+mod captured;
 mod drawn;
 mod fit;
 mod images;
@@ -20,7 +20,7 @@ mod tests;
 
 pub use application::{APPLICATIONS, Application, ApplicationRow};
 pub use arrivals::Arrivals;
-pub use capture::{recording, recording_of_file};
+pub use captured::{recording, recording_of_file};
 pub use drawn::{Limit, Workload, WorkloadError, WorkloadPlan};
 pub use fit::{Fit, Percentiles};
 pub use images::Images;

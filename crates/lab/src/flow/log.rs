@@ -9,7 +9,7 @@ use bytes::Bytes;
 use netsim::AddressedDatagram;
 use recovery::{Event, TimedEvent};
 
-use super::notes::Notes;
+use super::message_times::MessageTimes;
 use super::spans::{FIRST, Protocol, Span, for_each_span};
 use crate::measure::{Delivery, FlowMeter, GroupMeter, Seen};
 use crate::workload::DueMessage;
@@ -31,7 +31,7 @@ pub struct FlowLog {
     protocol: Protocol,
     /// Bytes of headers before each datagram; `None`: those that its addresses imply.
     headers: Option<u64>,
-    notes: Option<Box<Notes>>,
+    notes: Option<Box<MessageTimes>>,
     /// Unit that recovery's events call the flow's first.
     first_unit: u64,
     /// Number of that unit on the wire.

@@ -7,7 +7,7 @@ use results::{LatencyByRetransmissions, LatencyRecorder, Sheet};
 use serde::Deserialize;
 
 use super::interface::{Ask, Group, Measure, Setting, of_flow};
-use super::limit::LatencyLimit;
+use super::latency_limit::LatencyLimit;
 use super::observed::{Delivery, Seen};
 use crate::text::{Names, Text};
 

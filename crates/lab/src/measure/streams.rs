@@ -8,7 +8,7 @@ use results::{LatencyRecorder, Quantity, Sheet, mean};
 use serde::Deserialize;
 
 use super::interface::{Ask, Group, Measure, Setting, of_flow};
-use super::limit::LatencyLimit;
+use super::latency_limit::LatencyLimit;
 use super::observed::Seen;
 use crate::text::{Names, Text};
 

@@ -7,7 +7,7 @@ use super::error::PlanError;
 use super::expect::Expectation;
 use super::figure::FigureSection;
 use super::fit::FitSection;
-use super::flows::FlowsPlan;
+use super::flows_plan::FlowsPlan;
 use super::size::Size;
 use super::sweep::{Cell, Lists};
 use super::target::Target;

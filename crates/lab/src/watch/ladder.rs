@@ -11,7 +11,7 @@ use netsim::{HostId, Packet};
 use recovery::{Cause, Event};
 use results::{Arrow, Labels, Ladder, Note, Role};
 
-use super::words::Teller;
+use super::packet_text::Teller;
 use crate::flow::{LogHandle, Protocol};
 use crate::measure::{Beginning, Delivery, LadderWish};
 use crate::plan::CellWorld;

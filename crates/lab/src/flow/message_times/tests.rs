@@ -19,7 +19,7 @@ fn bytes(start: u64, end: u64) -> Span {
 
 #[test]
 fn a_message_of_several_chunks_is_sent_with_the_last_and_arrives_when_all_are_there() {
-    let mut notes = Notes::default();
+    let mut notes = MessageTimes::default();
     notes.on_accepted(at(1), message(0, 3000), 0);
     notes.on_accepted(at(2), message(1, 10), 0);
     for (unit, begins, time) in [(0, true, 3), (1, false, 4), (2, false, 5), (3, true, 6)] {
@@ -37,7 +37,7 @@ fn a_message_of_several_chunks_is_sent_with_the_last_and_arrives_when_all_are_th
 
 #[test]
 fn messages_that_leave_in_another_order_are_told_apart_by_their_streams() {
-    let mut notes = Notes::default();
+    let mut notes = MessageTimes::default();
     notes.on_accepted(at(0), message(0, 10), 1);
     notes.on_accepted(at(0), message(1, 10), 2);
     notes.on_chunk_sent(at(1), Span { stream: 2, ..chunk(0, true) });
@@ -48,7 +48,7 @@ fn messages_that_leave_in_another_order_are_told_apart_by_their_streams() {
 
 #[test]
 fn bytes_are_delivered_message_by_message_however_segments_cut_them() {
-    let mut notes = Notes::default();
+    let mut notes = MessageTimes::default();
     for index in 0..3 {
         notes.on_accepted_bytes(at(index), message(index, 10));
     }
@@ -67,7 +67,7 @@ fn bytes_are_delivered_message_by_message_however_segments_cut_them() {
 
 #[test]
 fn retransmissions_count_for_the_messages_that_they_carry_until_delivery() {
-    let mut notes = Notes::default();
+    let mut notes = MessageTimes::default();
     for index in 0..3 {
         notes.on_accepted_bytes(at(index), message(index, 10));
     }
@@ -84,7 +84,7 @@ fn retransmissions_count_for_the_messages_that_they_carry_until_delivery() {
 
 #[test]
 fn a_retransmission_of_what_had_arrived_was_needless_and_others_were_not() {
-    let mut notes = Notes::default();
+    let mut notes = MessageTimes::default();
     notes.on_accepted(at(0), message(0, 10), 0);
     notes.on_chunk_sent(at(1), chunk(0, true));
     notes.on_resent(at(5), 0, Cause::Fast, 1);
@@ -95,8 +95,8 @@ fn a_retransmission_of_what_had_arrived_was_needless_and_others_were_not() {
 }
 
 /// A message that took 50 ms, and one that was sent again after 850 and 1000 ms.
-fn sent_again_twice() -> Notes {
-    let mut notes = Notes::default();
+fn sent_again_twice() -> MessageTimes {
+    let mut notes = MessageTimes::default();
     for (index, time) in [(0, 0), (1, 100)] {
         notes.on_accepted(at(time), message(index, 10), 0);
         notes.on_chunk_sent(at(time), chunk(index, true));
@@ -139,7 +139,7 @@ fn a_needless_one_that_was_faster_than_anything_before_it_counts_too() {
 
 #[test]
 fn what_is_not_delivered_is_told_with_its_due_time() {
-    let mut notes = Notes::default();
+    let mut notes = MessageTimes::default();
     notes.on_accepted(at(0), message(0, 10), 0);
     notes.on_accepted(at(0), message(7, 10), 0);
     assert_eq!(notes.undelivered().collect::<Vec<_>>(), [at(0), at(70)]);

@@ -1,4 +1,4 @@
-//! Builds a world with meters from a cell of a plan.
+//! The world of a cell for one seed: network, flows and meters.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use base::{Duration, Instant, Purpose, RandomStream};
 
 use super::error::PlanError;
-use super::flows::FlowsPlan;
-use super::traffic::FlowSection;
+use super::flow::FlowSection;
+use super::flows_plan::FlowsPlan;
 use crate::advisor::{AdvisedFlow, AdvisorFailure};
 use crate::flow::{AdvicePlan, Detail, FailureSlot, FlowConfig, messages};
 use crate::measure::GroupMeter;

@@ -1,10 +1,10 @@
-//! A plan and those who advise its flows.
+//! Advisors of a plan's flows: whether all that flows name are there, and in the version that they name.
 
 use super::Plan;
 use super::cell_plan::{CellPlan, Subject};
 use super::error::PlanError;
-use super::flows::FlowsPlan;
-use super::traffic::FlowSection;
+use super::flow::FlowSection;
+use super::flows_plan::FlowsPlan;
 use crate::advisor::Advisors;
 
 impl FlowSection {

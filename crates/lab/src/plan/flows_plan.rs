@@ -4,8 +4,8 @@ use base::Duration;
 
 use super::error::PlanError;
 use super::files::Files;
+use super::flow::FlowSection;
 use super::network::{HopsText, NetworkSection};
-use super::traffic::FlowSection;
 use crate::advisor::Advisors;
 use crate::measure::MeasureSection;
 use crate::world::Network;

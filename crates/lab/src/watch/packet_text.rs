@@ -1,4 +1,4 @@
-//! Packets in a few words: `TSN 7`, `SACK 6 +2`, `bytes 700-799`, `ACK 700`.
+//! Descriptions of packets in a few words: `TSN 7`, `SACK 6 +2`, `bytes 700-799`, `ACK 700`.
 
 use bytes::Bytes;
 use results::Role;

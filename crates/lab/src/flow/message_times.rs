@@ -14,7 +14,7 @@ use crate::workload::DueMessage;
 
 /// Messages on their way. Memory grows with these messages and a few retransmissions.
 #[derive(Debug, Default)]
-pub struct Notes {
+pub struct MessageTimes {
     /// Index of the first message in `messages`.
     base: u64,
     messages: VecDeque<Note>,
@@ -45,7 +45,7 @@ struct Note {
     done: bool,
 }
 
-impl Notes {
+impl MessageTimes {
     /// Number of messages sent and not delivered yet.
     pub fn len(&self) -> usize {
         self.messages.len()
@@ -156,7 +156,7 @@ impl Notes {
         }
         self.arrived.add(span.start, span.end);
         let (start, end) = (span.start, span.end);
-        let Notes { arrived, messages, begins, base, resends, .. } = self;
+        let MessageTimes { arrived, messages, begins, base, resends, .. } = self;
         for_each_overlapping(messages, begins, *base, start, end, |note| {
             if note.arrived.is_none() && note.end > 0 && arrived.contains(note.start, note.end) {
                 note.arrived = Some(now);
@@ -231,7 +231,7 @@ impl Notes {
     }
 
     fn for_each_overlapping(&mut self, start: u64, end: u64, act: impl FnMut(&mut Note)) {
-        let Notes { messages, begins, base, .. } = self;
+        let MessageTimes { messages, begins, base, .. } = self;
         for_each_overlapping(messages, begins, *base, start, end, act);
     }
 }
