@@ -116,7 +116,7 @@ impl Advised {
                 Answer::Do(advice) => {
                     let done = transport.advise(now, id, advice);
                     let heard = match done {
-                        // What the advisor heard of ended the flow.
+                        // The event that the advisor answers ended the flow.
                         Ok(()) | Err(AdviceError::Gone) => Ok(()),
                         Err(error) => advisor.on_refused(now, advice, error),
                     };

@@ -97,7 +97,7 @@ pub struct AdvicePlan {
     pub factory: Arc<dyn AdvisorFactory>,
     /// Name, number and seed of the flow.
     pub flow: AdvisedFlow,
-    /// Where a failure is kept.
+    /// Place for the failure, shared by all flows of the run.
     pub failure: FailureSlot,
 }
 
@@ -124,12 +124,12 @@ pub struct FlowConfig {
     pub advice: Option<AdvicePlan>,
 }
 
-/// Where the two ends of a flow are, and how far apart.
+/// Addresses of the two ends of a flow, and the round trips between them.
 #[derive(Clone, Debug)]
 pub struct Addresses {
     /// Addresses of the sender; ports are 0.
     pub sender: Vec<SocketAddr>,
-    /// Where the receiver is reached; the first is its primary address.
+    /// Addresses of the receiver; the first is its primary address.
     pub receiver: Vec<SocketAddr>,
     /// Round-trip times of the first path without queues and jitter.
     pub round_trips: RoundTrips,

@@ -108,7 +108,7 @@ impl<C: SourceTransport> SourceEnd<C> {
             match self.transport.pour(now, id) {
                 Some(Sent::Failed) => return self.fail(),
                 Some(_) => return,
-                // What keeps the bounds of messages sends them one after the other, as they come due.
+                // A transport with message boundaries gets the messages one by one, when they are due.
                 None => self.source.pours = false,
             }
         }
@@ -118,7 +118,7 @@ impl<C: SourceTransport> SourceEnd<C> {
                     let mut log = self.log.borrow_mut();
                     log.on_accepted(now, pending.message, pending.stream);
                     if self.source.apart {
-                        return; // What is due now as well follows behind what this message made leave.
+                        return; // Further messages that are due now follow once the packets of this one have left.
                     }
                 }
                 Sent::Full => return self.source.put_back(pending),

@@ -31,7 +31,7 @@ pub trait SourceTransport: Debug {
     /// Applies one advice; refused by transports without such recovery.
     ///
     /// # Errors
-    /// Where the advice makes no sense.
+    /// [`AdviceError`] names the fault of the advice; `Gone` without such recovery.
     fn advise(&mut self, _: Instant, _: Self::Id, _: Advice) -> Result<(), AdviceError> {
         Err(AdviceError::Gone)
     }

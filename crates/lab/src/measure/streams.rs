@@ -71,7 +71,7 @@ impl Measure for Kept {
                 stream.longest = stream.longest.max(delivery.delivered.since(delivery.due));
                 stream.most_resent = stream.most_resent.max(delivery.retransmissions);
             }
-            // It takes at least until the end of the run.
+            // Its latency is at least the time until the end of the run.
             Seen::Undelivered { due, at } if self.window.contains(due) => {
                 stream.longest = stream.longest.max(at.since(*due));
             }

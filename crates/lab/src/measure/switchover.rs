@@ -104,7 +104,7 @@ impl Leaving {
     fn on_path(&mut self, now: Instant, path: u8) {
         self.moves += 1;
         match path {
-            // It came back: to leave was no answer to the loss.
+            // Data came back to the path: it had not left because of the loss.
             0 if now <= self.lost => self.at = None,
             0 => {}
             _ => self.at = self.at.or(Some(now)),

@@ -30,10 +30,10 @@ impl CellPlan {
 }
 
 impl Plan {
-    /// This plan with those who advise its flows.
+    /// This plan with the advisors that its flows may name.
     ///
     /// # Errors
-    /// Where a flow names an advisor that is not among them, or that is of another version.
+    /// The flow that names an unknown advisor, or another version of a known one.
     pub fn with_advisors(mut self, advisors: &Advisors) -> Result<Plan, PlanError> {
         for (_, one) in &mut self.cells {
             if let Subject::Flows(flows) = &mut one.subject {

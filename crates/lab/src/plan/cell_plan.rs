@@ -86,7 +86,7 @@ impl CellPlan {
     }
 }
 
-/// The plan of a cell.
+/// Sets the values of a cell in the table of the whole plan, reads the result and checks it.
 pub(super) fn read(table: &toml::Table, cell: &Cell) -> Result<CellPlan, PlanError> {
     let mut table = table.clone();
     cell.apply(&mut table)?;

@@ -179,7 +179,7 @@ impl CellWorld {
         self.advice_failed.borrow_mut().take()
     }
 
-    /// Runs to the end of measuring, then until messages of interest have arrived or patience ends. Not to the end,
+    /// Runs to the end of measuring, then until measured messages have arrived or the grace period ends. Returns early,
     /// and false, where `stopped` is set or an advisor has failed.
     ///
     /// # Errors

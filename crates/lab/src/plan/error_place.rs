@@ -33,7 +33,7 @@ impl PlanError {
         (lists, size): (&Lists, Size),
     ) -> PlanError {
         let what = sentence(&self.what);
-        // What is wrong without the cell's values is no fault of theirs.
+        // An error that occurs without the cell's values too is not caused by them.
         let is_own =
             read(table, &Cell::default()).err().is_none_or(|error| error.what != self.what);
         let wrong =

@@ -131,7 +131,7 @@ impl fmt::Display for RowKind {
     }
 }
 
-/// Which of many cells is the worst.
+/// Choice of the worst of many cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Worst {

@@ -20,7 +20,7 @@ pub struct FlowsPlan {
     pub duration: Duration,
     /// Part of the duration, at its beginning, that is not measured.
     pub warm_up: Duration,
-    /// How long to wait at the end for messages that are still on their way.
+    /// Longest time after the end of measuring for messages in transit to arrive.
     pub grace: Duration,
     /// Network between senders and receivers.
     pub network: NetworkSection,

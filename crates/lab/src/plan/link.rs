@@ -108,7 +108,7 @@ impl<'de> Deserialize<'de> for LinkSection {
             type Value = LinkSection;
 
             fn expecting(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-                f.write_str("a table with what there is to say of a link")
+                f.write_str("a table with the settings of a link")
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<LinkSection, A::Error> {

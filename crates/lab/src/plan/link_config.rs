@@ -13,7 +13,7 @@ use super::network_name::NetworkName;
 
 /// A section with settings of a link.
 #[derive(Clone, Copy)]
-struct Speaker<'a> {
+struct Layer<'a> {
     section: &'a LinkSection,
     /// Links over which its round trip is spread.
     hops: u64,
@@ -29,13 +29,13 @@ pub(super) fn both(
     files: &Files,
 ) -> Result<Directions<LinkConfig>, PlanError> {
     let last = levels.len().saturating_sub(1);
-    let speakers = levels.iter().enumerate().map(|(place, section)| Speaker {
+    let layers = levels.iter().enumerate().map(|(place, section)| Layer {
         section,
         hops: if place == last { hops } else { 1 },
         files: Some(files),
     });
-    let speakers: Vec<_> = speakers.collect();
-    directions(&speakers)
+    let layers: Vec<_> = layers.collect();
+    directions(&layers)
 }
 
 /// The links of a network of the library, from senders to receivers and back.
@@ -43,53 +43,48 @@ pub(super) fn both(
 /// # Errors
 /// None: the laboratory's tests build all networks.
 pub fn links_of(name: NetworkName) -> Result<Directions<LinkConfig>, PlanError> {
-    directions(&[Speaker { section: &name.network()?.section, hops: 1, files: None }])
+    directions(&[Layer { section: &name.network()?.section, hops: 1, files: None }])
 }
 
-fn directions(speakers: &[Speaker<'_>]) -> Result<Directions<LinkConfig>, PlanError> {
+fn directions(layers: &[Layer<'_>]) -> Result<Directions<LinkConfig>, PlanError> {
     Ok(Directions {
-        forward: build(speakers, Direction::Forward)?,
-        backward: build(speakers, Direction::Backward)?,
+        forward: build(layers, Direction::Forward)?,
+        backward: build(layers, Direction::Backward)?,
     })
 }
 
 /// Sections with settings of a direction, the most specific first: for each level, its section for
 /// the direction, the section itself, and the library's network that either names as `like`.
-fn in_order<'a>(
-    speakers: &[Speaker<'a>],
-    direction: Direction,
-) -> Result<Vec<Speaker<'a>>, PlanError> {
+fn in_order<'a>(layers: &[Layer<'a>], direction: Direction) -> Result<Vec<Layer<'a>>, PlanError> {
     let mut all = Vec::new();
-    for speaker in speakers {
-        let own = speaker.section.of(direction).into_iter().chain([speaker.section]);
+    for layer in layers {
+        let own = layer.section.of(direction).into_iter().chain([layer.section]);
         for section in own.clone() {
-            all.push(Speaker { section, ..*speaker });
+            all.push(Layer { section, ..*layer });
         }
         for name in own.filter_map(|section| section.like) {
             let section = &name.0.network()?.section;
-            let particular = section.of(direction).into_iter().chain([section]);
-            all.extend(particular.map(|section| Speaker { section, hops: 1, files: None }));
+            let specific = section.of(direction).into_iter().chain([section]);
+            all.extend(specific.map(|section| Layer { section, hops: 1, files: None }));
         }
     }
     Ok(all)
 }
 
 /// The link in one direction.
-fn build(speakers: &[Speaker<'_>], direction: Direction) -> Result<LinkConfig, PlanError> {
-    let speakers = in_order(speakers, direction)?;
-    let said =
-        speakers.iter().fold(LinkSection::default(), |said, speaker| said.or(speaker.section));
-    // Of a delay and a round trip the more particular one counts.
-    let delay =
-        speakers.iter().find_map(|speaker| speaker.section.one_way(direction, speaker.hops));
+fn build(layers: &[Layer<'_>], direction: Direction) -> Result<LinkConfig, PlanError> {
+    let layers = in_order(layers, direction)?;
+    let said = layers.iter().fold(LinkSection::default(), |said, layer| said.or(layer.section));
+    // If both a delay and a round trip are given, the more specific section decides.
+    let delay = layers.iter().find_map(|layer| layer.section.one_way(direction, layer.hops));
     let delay = delay.unwrap_or_default();
     let round_trip = said.rtt.map(|rtt| rtt.0).filter(|rtt| !rtt.is_zero()).unwrap_or(delay * 2);
-    let recording = recording(&speakers)?;
+    let recording = recording(&layers)?;
     let at = |span: Duration| Instant::ZERO + span;
     let blackouts = said.blackouts.unwrap_or_default();
-    let profile = speakers.iter().find_map(|speaker| {
-        let profile = speaker.section.profile.as_ref()?;
-        Some(speaker.files.unwrap_or(&Files::default()).profile(profile))
+    let profile = layers.iter().find_map(|layer| {
+        let profile = layer.section.profile.as_ref()?;
+        Some(layer.files.unwrap_or(&Files::default()).profile(profile))
     });
     let mut config = LinkConfig {
         delay,
@@ -122,8 +117,8 @@ fn build(speakers: &[Speaker<'_>], direction: Direction) -> Result<LinkConfig, P
 }
 
 /// The recording of the most specific section that has one.
-fn recording(speakers: &[Speaker<'_>]) -> Result<Recording, PlanError> {
-    let first = speakers.iter().find_map(|one| Some((one.section.recording.as_ref()?, one.files)));
+fn recording(layers: &[Layer<'_>]) -> Result<Recording, PlanError> {
+    let first = layers.iter().find_map(|one| Some((one.section.recording.as_ref()?, one.files)));
     let Some((text, files)) = first else { return Ok(Recording::default()) };
     text.0.resolve(|name| match files {
         Some(files) => files.played(name),

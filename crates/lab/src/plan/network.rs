@@ -65,7 +65,7 @@ impl<'de> Deserialize<'de> for NetworkSection {
 
             fn expecting(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 f.write_str(
-                    "a table with a network's kind and what there is to say of its links, or the name of a network of \
+                    "a table with a network's kind and the settings of its links, or the name of a network of \
                      the library",
                 )
             }

@@ -1,6 +1,6 @@
 //! Sizes of a plan.
 
-/// Which of a plan's sizes to run.
+/// Size of a plan's runs: durations, numbers of seeds and values of the sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Size {
     /// Durations and seeds of `[run]`.

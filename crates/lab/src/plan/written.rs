@@ -140,7 +140,7 @@ impl Written {
         ];
         if let Some((key, _)) = foreign.iter().find(|(_, there)| *there) {
             return Err(format!(
-                "{key} beside study = \"{name}\": what a study is of stands in [parameters]"
+                "{key} beside study = \"{name}\": a study has its settings in [parameters]"
             ));
         }
         let parameters = self.parameters.take().unwrap_or_default();
