@@ -61,7 +61,7 @@ const SCENES: [(&str, &str); 10] = [
 ];
 
 /// Other fields that a field needs to have an effect, on top of the preset `rfc`.
-const AROUND: [&str; 14] = [
+const AROUND: [&str; 15] = [
     "",
     "backoff = 'linear:6', dup-threshold-thin = '1'",
     "rto-min = '10ms', rto-min-variation = '0s', thin-detector = 'always', backoff = 'linear:2'",
@@ -72,6 +72,7 @@ const AROUND: [&str; 14] = [
     "congestion = 'newreno'",
     "congestion = 'vegas'",
     "early-retransmit = 'on', thin-detector = 'always', rto-min = '200ms'",
+    "early-timer = '50ms'",
     "bundling = 'paper', thin-detector = 'always'",
     "bundling = 'linux', bundling-reaction = 'presume', congestion = 'newreno'",
     "rto-min = '10ms', rto-min-variation = '0s', thin-detector = 'always', backoff = 'linear:6', linear-step = '600ms'",

@@ -331,6 +331,17 @@ impl Congestion {
         }
     }
 
+    /// After the window fell from `before` bytes: half of that in whole packets, one at least, where the controller's own bound
+    /// held it higher. The threshold stays.
+    pub fn fall_to_one(&mut self, before: u64) {
+        let mss = self.mss().max(1);
+        let bound = if matches!(self, Congestion::Rfc9260(_)) { 4 } else { 2 };
+        let half = (before / 2 / mss * mss).max(mss);
+        if self.cwnd() <= bound * mss && half < self.cwnd() {
+            self.set_windows(half, self.ssthresh());
+        }
+    }
+
     /// After a timeout: slow start leads to `least` bytes at least.
     pub fn keep_threshold(&mut self, least: u64) {
         if self.ssthresh() < least {

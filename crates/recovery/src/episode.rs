@@ -7,6 +7,7 @@
 //! reduce, and which windows to restore.
 
 mod apart;
+mod pipe;
 
 use core::num::NonZeroU64;
 
@@ -47,14 +48,16 @@ struct FastRecovery {
     rescued: bool,
     /// An acknowledgement arrived that did not end fast recovery.
     heard: bool,
+    /// Packets in flight as ns-2's SACK sender counts them (`pipe_`), if the policy has its rules.
+    pipe: Option<u32>,
 }
 
 /// Evidence with which an episode begins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Entry {
     /// A loss found by acknowledgements or a short timer. `inflation`: initial deviation of the window from the
-    /// controller's, in bytes.
-    Loss { inflation: i64 },
+    /// controller's, in bytes. `pipe`: packets in flight, if they are counted as ns-2 does.
+    Loss { inflation: i64, pipe: Option<u32> },
     /// An expiry of the retransmission timer. `suspected`: F-RTO's state, if it suspects that the expiry was
     /// needless.
     Timeout { suspected: Option<Frto> },
@@ -160,7 +163,7 @@ impl Episode {
         let state = self.state_mut();
         state.dealt_with = next_unit;
         match entry {
-            Entry::Loss { inflation } => {
+            Entry::Loss { inflation, pipe } => {
                 state.inflation = inflation;
                 state.phase = Phase::FastRecovery(FastRecovery {
                     exit: next_unit,
@@ -169,6 +172,7 @@ impl Episode {
                     partial_acks: 0,
                     rescued: false,
                     heard: false,
+                    pipe,
                 });
             }
             Entry::Timeout { suspected } => {
@@ -351,6 +355,11 @@ impl Episode {
             0 => cwnd,
             inflation => cwnd.saturating_add_signed(inflation).max(mss),
         }
+    }
+
+    /// Sets the deviation of the window from the controller's, in bytes.
+    pub(crate) fn inflate_to(&mut self, inflation: i64) {
+        self.state_mut().inflation = inflation;
     }
 
     /// Paces the recovery by acknowledgements, so that it ends with `target` bytes in flight; `flight_before` bytes

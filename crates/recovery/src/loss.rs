@@ -22,7 +22,7 @@ use self::fine_grained::FineGrained;
 pub(crate) use self::mechanism::Mechanism;
 use self::probe::Probe;
 use self::rack::{Rack, RecentMinimum};
-use crate::policy::{LossPolicy, RecoveryPolicy, TimerRestart};
+use crate::policy::{EarlyRule, LossPolicy, RecoveryPolicy, TimerRestart};
 use crate::rtt::RttEstimator;
 
 mechanisms! {
@@ -79,10 +79,19 @@ pub fn early_retransmit_by_bytes(
     }
 }
 
-/// Wait of FreeBSD's early fast retransmit timer: `SRTT + 2 · RTTVAR`, or a quarter of the initial timeout before
-/// the first RTT sample, and never less than `least`.
-pub fn early_timer(rtt: &RttEstimator, initial_rto: Duration, least: Duration) -> Duration {
-    rtt.overdue_after().unwrap_or(initial_rto / 4).max(least)
+/// Wait of the early fast retransmit timer: `SRTT + 2 · RTTVAR` (FreeBSD) or `SRTT + RTTVAR` (as the paper of 2009
+/// describes it), a quarter of the initial timeout before the first RTT sample, and never less than `least`.
+pub fn early_timer(
+    rule: EarlyRule,
+    rtt: &RttEstimator,
+    initial_rto: Duration,
+    least: Duration,
+) -> Duration {
+    let wait = match rule {
+        EarlyRule::FreeBsd => rtt.overdue_after(),
+        EarlyRule::Described => rtt.late_after(),
+    };
+    wait.unwrap_or(initial_rto / 4).max(least)
 }
 
 /// The instants from which a restarted timer is computed.
@@ -120,6 +129,7 @@ pub fn restarted_timer(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rtt::{Deviation, Ratio};
 
     #[test]
     fn a_path_that_is_watched_costs_no_more_than_a_quarter_of_a_kilobyte() {
@@ -161,8 +171,16 @@ mod tests {
     #[test]
     fn the_early_timer_waits_a_quarter_of_the_first_timeout_and_never_less_than_its_least() {
         let millis = Duration::from_millis;
-        let early = |least| early_timer(&RttEstimator::default(), millis(1000), millis(least));
-        assert_eq!([early(10), early(300)], [250, 300].map(millis));
+        for rule in [EarlyRule::FreeBsd, EarlyRule::Described] {
+            let rtt = RttEstimator::default();
+            let early = |least| early_timer(rule, &rtt, millis(1000), millis(least));
+            assert_eq!([early(10), early(300)], [250, 300].map(millis));
+        }
+        let mut rtt = RttEstimator::default();
+        rtt.on_sample(millis(100), Ratio::new(1, 8), Ratio::new(1, 4), Deviation::Absolute);
+        let wait = |rule| early_timer(rule, &rtt, millis(1000), millis(10));
+        assert_eq!(wait(EarlyRule::FreeBsd), millis(200), "100 + 2 · 50");
+        assert_eq!(wait(EarlyRule::Described), millis(150), "100 + 50");
     }
 
     /// Chunk 1 is sent at 0, chunk 2 at 150 ms; the SACK of chunk 1 arrives at 180 ms; the RTO is 300 ms (the

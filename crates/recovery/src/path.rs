@@ -15,6 +15,7 @@ use crate::congestion::Congestion;
 use crate::episode::Episode;
 use crate::ledger::PacketNumber;
 use crate::loss::carried::{Carried, Delivered};
+use crate::loss::inflation::algorithm_1;
 use crate::loss::{Mechanism, MechanismStates};
 use crate::margin::Margin;
 use crate::path_id::PathId;
@@ -216,6 +217,23 @@ impl PathRecovery {
         if let Some(least) = mechanisms.min_rtt.get().or(srtt) {
             mechanisms.carried.on_delivered(now, delivered, least, srtt.unwrap_or(least));
         }
+    }
+
+    /// Applies algorithm 1 of TCP-ER as printed, at a window that was `cwnd_before` bytes. Returns the inflation until recovery
+    /// ends.
+    #[cold]
+    pub(crate) fn run_algorithm_1(
+        &mut self,
+        cwnd_before: u64,
+        early: bool,
+        duplicates: u32,
+    ) -> i64 {
+        let (window, mss) = (self.congestion.cwnd(), self.congestion.mss());
+        let inflated = algorithm_1(cwnd_before, window, mss, early, duplicates);
+        if early {
+            self.congestion.on_early_retransmission(inflated.window);
+        }
+        inflated.inflation as i64
     }
 
     /// Bytes that the window keeps at a loss, since the path was seen to carry them; 0 if the policy keeps none.

@@ -5,6 +5,7 @@
 
 mod changes;
 mod defaults;
+mod evidence;
 mod fields;
 mod form;
 mod path_mtu;
@@ -19,6 +20,7 @@ use base::Duration;
 
 pub use self::changes::Changes;
 pub use self::defaults::{SCTP_DEFAULT, TCP_DEFAULT};
+pub use self::evidence::{EarlyRule, FineGrainedTimer, PartialAck, RepeatFast, SackSender};
 pub use self::fields::{FIELDS, Field, FieldError, Only, Topic};
 pub use self::path_mtu::{IPV4_MIN_MTU, IPV6_MIN_MTU, PathMtuPolicy, ProbeSizes};
 pub use self::redundancy::{BundleReaction, BundlingPolicy, RedundancyPolicy};
@@ -107,6 +109,20 @@ pub enum RttSamples {
     /// samples the latest delivered segment, whereas the echo is that of the oldest one, with which the peer
     /// waited.
     Proven,
+    /// Also retransmitted data, measured from its first transmission, whichever one arrived: without Karn's algorithm,
+    /// as Petlund et al. (2009, section 8) suspect of the SCTP that they measured. A loss makes the sample too long by
+    /// the wait for the retransmission (Karn and Partridge 1987). For the reproduction of papers.
+    FromFirst,
+    /// As `FromFirst`, measured from the latest transmission: the acknowledgement of an earlier one makes the sample too
+    /// short. For the reproduction of papers.
+    FromLatest,
+}
+
+impl RttSamples {
+    /// Whether retransmitted data gives samples although nothing shows which transmission arrived.
+    pub(crate) fn takes_ambiguous(self) -> bool {
+        matches!(self, RttSamples::FromFirst | RttSamples::FromLatest)
+    }
 }
 
 /// Number of RTT variations that the timeout allows for.
@@ -279,6 +295,8 @@ pub struct LossPolicy {
     pub early_retransmit_by_bytes: bool,
     /// Least wait of FreeBSD's early fast retransmit timer; `None` switches it off.
     pub early_timer: Option<Duration>,
+    /// Packets that the early fast retransmit timer times, and the condition under which it acts.
+    pub early_rule: EarlyRule,
     /// Whether SACK blocks of the peer are used. TCP only.
     pub use_sack: bool,
     /// Loss detection by transmission times instead of counts, if the peer reports gaps (RACK, RFC 8985, section
@@ -305,28 +323,8 @@ pub struct LossPolicy {
     /// Whether a timeout forgets the peer's SACK reports (RFC 2018, section 8). Reports of data that the peer is
     /// found to have discarded are forgotten in any case.
     pub forget_sack_at_timeout: bool,
-}
-
-/// When a unit is fast-retransmitted more than once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RepeatFast {
-    /// Never: a lost retransmission waits for the timer (RFC 9260, section 7.2.4, rule 5).
-    Never,
-    /// While the stream is thin.
-    WhileThin,
-    /// Whenever its retransmission counts as lost (FreeBSD).
-    Always,
-}
-
-impl RepeatFast {
-    /// Whether a unit may be fast-retransmitted again now; `thin`: the stream is thin.
-    pub(crate) fn applies(self, thin: bool) -> bool {
-        match self {
-            RepeatFast::Never => false,
-            RepeatFast::WhileThin => thin,
-            RepeatFast::Always => true,
-        }
-    }
+    /// Rules by which fast recovery with SACK finds losses and counts the flight. TCP with SACK only.
+    pub sack_sender: SackSender,
 }
 
 /// RACK's reordering window once reordering was seen and before duplicate reports widen it.
@@ -337,29 +335,6 @@ pub enum ReorderingWindow {
     /// An eighth more than the largest lateness seen of any packet, but at most a quarter of the shortest round
     /// trip.
     Measured,
-}
-
-/// Partial acknowledgements that restart the retransmission timer in fast recovery.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PartialAck {
-    /// The first only: with many holes the timer ends fast recovery, and slow start repairs them (Impatient).
-    First,
-    /// Each one, so that one hole is repaired per round trip (Slow-but-Steady).
-    Every,
-}
-
-/// The fine-grained timer of Vegas: a packet older than 17/16 (SRTT + 2 RTTVAR) is retransmitted at the first
-/// duplicate acknowledgement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FineGrainedTimer {
-    /// The timer never expires: packets are not judged by age.
-    Off,
-    /// The timer as published (Brakmo and Peterson 1995; Yin et al.).
-    On,
-    /// The timer expires a quarter of the shortest round trip later for each round trip in which the peer reported
-    /// a needless retransmission, as RACK's window does (RFC 8985, section 6.2): robust against reordering, which
-    /// the authors of TCP-ER leave to future work.
-    Robust,
 }
 
 /// Data that an expired retransmission timer retransmits.

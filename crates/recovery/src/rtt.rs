@@ -163,6 +163,11 @@ impl RttEstimator {
     pub fn overdue_after(&self) -> Option<Duration> {
         Some(self.srtt()? + self.rttvar()? * 2)
     }
+
+    /// `SRTT + RTTVAR`: the age at which the early timer of Petlund et al. (2009, section 2) expires.
+    pub fn late_after(&self) -> Option<Duration> {
+        Some(self.srtt()? + self.rttvar()?)
+    }
 }
 
 #[cfg(test)]

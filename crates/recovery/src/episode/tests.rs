@@ -12,13 +12,13 @@ fn controller() -> Congestion {
 /// Fast recovery that ends at unit 100, paced, with a window wider by two packets.
 fn recovering() -> Episode {
     let mut episode = Episode::default();
-    episode.enter(Entry::Loss { inflation: 2 * MSS as i64 }, 100);
+    episode.enter(Entry::Loss { inflation: 2 * MSS as i64, pipe: None }, 100);
     episode
 }
 
 #[test]
 fn an_episode_ends_when_the_cumulative_point_reaches_its_exit_and_not_before() {
-    for entry in [Entry::Loss { inflation: 0 }, Entry::Timeout { suspected: None }] {
+    for entry in [Entry::Loss { inflation: 0, pipe: None }, Entry::Timeout { suspected: None }] {
         let mut episode = Episode::default();
         episode.enter(entry, 100);
         episode.on_cumulative(99);
@@ -61,7 +61,7 @@ fn what_one_recovery_counted_the_next_does_not_inherit() {
     episode.on_cumulative(100);
     assert!(episode.restarts_timer(false, PartialAck::First));
     assert_eq!(episode.high_rxt(), None);
-    episode.enter(Entry::Loss { inflation: 0 }, 200);
+    episode.enter(Entry::Loss { inflation: 0, pipe: None }, 200);
     assert!(episode.restarts_timer(false, PartialAck::First) && !episode.lacks_rescue());
     assert_eq!(episode.high_rxt(), Some(0));
 }
@@ -82,7 +82,7 @@ fn a_repair_leaves_the_suspicion_to_the_acknowledgement_that_ends_it() {
 fn what_is_taken_back_is_the_controller_before_and_the_next_loss_is_news() {
     let mut episode = Episode::default();
     episode.keep(&controller(), 10, 100);
-    episode.enter(Entry::Loss { inflation: 0 }, 100);
+    episode.enter(Entry::Loss { inflation: 0, pipe: None }, 100);
     episode.on_resent(Instant::ZERO, 10);
     assert!(episode.expires_again(10) || episode.expires_again(10));
     assert!(episode.has_dealt_with(50, true));

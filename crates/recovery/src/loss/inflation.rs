@@ -39,6 +39,21 @@ pub fn window_in_recovery(inflated: Inflated, mss: u64, gaps: bool) -> u64 {
     inflated.window + inflated.inflation
 }
 
+/// Number of duplicate acknowledgements that trigger a fast retransmission in algorithm 1, and by which it inflates the window.
+const FAST: u64 = 3;
+
+/// Algorithm 1 as printed, after a retransmission that `duplicates` triggered: the inflation counts the duplicates even if
+/// the peer names the packets that left the network. At a fast retransmission (not `early`) `window` is the controller's.
+pub fn algorithm_1(cwnd: u64, window: u64, mss: u64, early: bool, duplicates: u32) -> Inflated {
+    if !early {
+        return Inflated { window, inflation: FAST * mss };
+    }
+    if cwnd < SMALL * mss {
+        return Inflated { window: LEAST * mss, inflation: LEAST * mss };
+    }
+    Inflated { window: cwnd / 2, inflation: u64::from(duplicates) * mss }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,6 +78,24 @@ mod tests {
         }
         assert_eq!(after_early_retransmission(3999, MSS, 1).window, 2 * MSS);
         assert_eq!(after_early_retransmission(5000, MSS, 1).window, 2500);
+    }
+
+    #[test]
+    fn the_rows_of_algorithm_1_to_the_letter() {
+        let inflated = |cwnd, early, duplicates| {
+            let Inflated { window, inflation } =
+                algorithm_1(cwnd * MSS, cwnd * MSS / 2, MSS, early, duplicates);
+            (window / MSS, inflation / MSS)
+        };
+        assert_eq!([1, 2, 3].map(|cwnd| inflated(cwnd, true, 1)), [(2, 2); 3]);
+        assert_eq!(inflated(4, true, 1), (2, 1));
+        assert_eq!(inflated(8, true, 2), (4, 2));
+        assert_eq!(inflated(8, false, 3), (4, 3));
+        assert_eq!(
+            inflated(2, false, 3),
+            (1, 3),
+            "algorithm 1 bounds the window at early ones only"
+        );
     }
 
     #[test]

@@ -4,10 +4,10 @@ use base::{Duration, ParseQuantityError};
 
 use super::form::{Bundling, Bytes, Count, Form, Gain, Number, OrOff, Size, Switch, Time, Words};
 use super::{
-    BackoffEnd, BundleReaction, BundlingPolicy, Controller, EarlyWindow, ErrorCounting,
+    BackoffEnd, BundleReaction, BundlingPolicy, Controller, EarlyRule, EarlyWindow, ErrorCounting,
     FineGrainedTimer, IdleRestart, ImmediateRequest, LeastWindow, PartialAck, ProbeSizes,
     RecoveryPolicy, ReorderingWindow, RepeatFast, RetransmissionPath, RtoMargin, RttSamples,
-    ThinBackoff, ThinDetector, ThinTimeout, TimeoutResends, TimerRestart, WindowCounts,
+    SackSender, ThinBackoff, ThinDetector, ThinTimeout, TimeoutResends, TimerRestart, WindowCounts,
 };
 use crate::rtt::{Deviation, Ratio};
 
@@ -216,7 +216,7 @@ pub static FIELDS: &[Field] = &[
     field!(Timeout, None, "rto-max-thin", OrOffTime, MaybeTime, rto.max_while_thin,
         "Upper bound of the backed-off timeout while the stream is thin; off: rto-max always."),
     field!(Timeout, None, "rto-samples", Words, RttSamples, rto.samples,
-        "Data that gives a round-trip time: sent once (Karn), or proven to have arrived when sent first."),
+        "Data that gives a round-trip time: sent once (Karn), proven to have arrived when sent first, or sent again, too (from-first, from-latest)."),
     field!(Timeout, None, "rto-margin", Words, RtoMargin, rto.margin,
         "Variations that the timeout allows for: four, or more where it expired too soon."),
     field!(Timeout, None, "rto-granularity", Time, Duration, rto.granularity,
@@ -277,6 +277,8 @@ pub static FIELDS: &[Field] = &[
         "Early retransmit counts bytes in full segments (RFC 5827, section 3.1)."),
     field!(Loss, None, "early-timer", OrOffTime, MaybeTime, loss.early_timer,
         "FreeBSD's early fast retransmit timer: the least it waits."),
+    field!(Loss, None, "early-rule", Words, EarlyRule, loss.early_rule,
+        "What the early timer times: the last SACK (freebsd), or each packet, as the paper of 2009 has it (described)."),
     field!(Loss, TCP, "use-sack", Switch, bool, loss.use_sack,
         "Whether what the peer reports by SACK is looked at."),
     field!(Loss, None, "rack", Switch, bool, loss.rack,
@@ -291,6 +293,8 @@ pub static FIELDS: &[Field] = &[
         "In recovery, with room, send again what is not known to be lost (RFC 6675, NextSeg, rules 3 and 4)."),
     field!(Loss, TCP, "partial-ack", Words, PartialAck, loss.partial_ack,
         "Which partial acknowledgements restart the timer without SACK (RFC 6582)."),
+    field!(Loss, TCP, "sack-sender", Words, SackSender, loss.sack_sender,
+        "Rules of recovery with SACK: RFC 6675, or those of ns-2's Sack1."),
     field!(Congestion, None, "congestion", Words, Controller, congestion.controller,
         "Congestion control: rfc9260, newreno, cubic, vegas (:1:3:1; alpha, beta, gamma)."),
     field!(Congestion, None, "initial-window", OrOffSize, MaybeSize, congestion.initial_window,
@@ -314,9 +318,9 @@ pub static FIELDS: &[Field] = &[
     field!(Congestion, None, "undo", Switch, bool, congestion.undo,
         "Give the window back when nothing had been lost (RFC 3708, 3522)."),
     field!(Congestion, None, "early-window", Words, EarlyWindow, congestion.early_window,
-        "The window after an early retransmission: the controller's, or that of tcp-er (Yin et al.)."),
+        "The window after an early retransmission: the controller's, that of tcp-er (Yin et al.), or algorithm-1, as they print it."),
     field!(Congestion, None, "least-window", Words, LeastWindow, congestion.least_window,
-        "The least window after a loss: the controller's, or twice what a round trip carried (carried)."),
+        "The least window after a loss: the controller's, twice what a round trip carried (carried), or one packet (one-packet; ns-2)."),
     field!(Redundancy, None, "bundling", Bundling, MaybeBundling, redundancy.bundling,
         "Copies of what is in flight that ride along: all that fits (paper), or one packet's (linux)."),
     detail!("bundling-packets", Number, u8, packets,

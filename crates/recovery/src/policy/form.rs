@@ -3,10 +3,11 @@
 use base::{ByteCount, Duration};
 
 use super::{
-    BackoffEnd, BundleReaction, BundlingPolicy, Controller, EarlyWindow, ErrorCounting,
+    BackoffEnd, BundleReaction, BundlingPolicy, Controller, EarlyRule, EarlyWindow, ErrorCounting,
     FineGrainedTimer, IdleRestart, ImmediateRequest, LeastWindow, PartialAck, ProbeSizes,
-    ReorderingWindow, RepeatFast, RetransmissionPath, RtoMargin, RttSamples, ThinBackoff,
-    ThinDetector, ThinTimeout, TimeoutResends, TimerRestart, VegasPolicy, WindowCounts,
+    ReorderingWindow, RepeatFast, RetransmissionPath, RtoMargin, RttSamples, SackSender,
+    ThinBackoff, ThinDetector, ThinTimeout, TimeoutResends, TimerRestart, VegasPolicy,
+    WindowCounts,
 };
 use crate::rtt::{Deviation, Ratio};
 
@@ -212,8 +213,8 @@ words!(Deviation, "absolute|signed|truncated", "absolute, signed or truncated",
     "absolute" => Absolute, "signed" => Signed, "truncated" => Truncated);
 words!(ErrorCounting, "every|exponential", "every or exponential",
     "every" => EveryExpiry, "exponential" => ExponentialSchedule);
-words!(RttSamples, "once|proven", "once or proven",
-    "once" => SentOnce, "proven" => Proven);
+words!(RttSamples, "once|proven|from-first|from-latest", "once, proven, from-first or from-latest",
+    "once" => SentOnce, "proven" => Proven, "from-first" => FromFirst, "from-latest" => FromLatest);
 words!(RtoMargin, "fixed|learned", "fixed or learned",
     "fixed" => Fixed, "learned" => Learned, "learned-narrow" => LearnedNarrow);
 words!(BackoffEnd, "sample|acknowledgement", "sample or acknowledgement",
@@ -232,10 +233,14 @@ words!(IdleRestart, "keep|initial-window|halve", "keep, initial-window or halve"
     "keep" => Keep, "initial-window" => InitialWindow, "halve" => Halve);
 words!(WindowCounts, "bytes|packets", "bytes or packets",
     "bytes" => Bytes, "packets" => Packets);
-words!(LeastWindow, "controller|carried", "controller or carried",
-    "controller" => Controller, "carried" => Carried);
-words!(EarlyWindow, "controller|tcp-er", "controller or tcp-er",
-    "controller" => Controller, "tcp-er" => TcpEr);
+words!(LeastWindow, "controller|carried|one-packet", "controller, carried or one-packet",
+    "controller" => Controller, "carried" => Carried, "one-packet" => OnePacket);
+words!(EarlyWindow, "controller|tcp-er|algorithm-1", "controller, tcp-er or algorithm-1",
+    "controller" => Controller, "tcp-er" => TcpEr, "algorithm-1" => Algorithm1);
+words!(EarlyRule, "freebsd|described", "freebsd or described",
+    "freebsd" => FreeBsd, "described" => Described);
+words!(SackSender, "rfc6675|ns-2", "rfc6675 or ns-2",
+    "rfc6675" => Rfc6675, "ns-2" => Ns2);
 words!(FineGrainedTimer, "off|on|robust", "off, on or robust",
     "off" => Off, "on" => On, "robust" => Robust);
 words!(ReorderingWindow, "quarter|measured", "quarter or measured",

@@ -50,7 +50,7 @@ impl Field {
             "repeat-fast-retransmit" => "TCP's SACK recovery, or rack, decides that",
             "use-sack" => "SACK is a part of SCTP that cannot be switched off",
             "forget-sack-at-timeout" => "each SACK chunk tells all that arrived",
-            "early-retransmit-by-bytes" | "rescue" | "partial-ack" => {
+            "early-retransmit-by-bytes" | "rescue" | "partial-ack" | "sack-sender" => {
                 "SCTP counts chunks, and each SACK chunk tells which arrived"
             }
             "handshake-losses" => "RFC 9260 knows no such rule",

@@ -4,10 +4,10 @@ use base::Duration;
 
 use super::{
     AcknowledgementPolicy, BackoffEnd, BackoffPolicy, BundlingPolicy, CongestionPolicy, Controller,
-    EarlyWindow, ErrorCounting, FineGrainedTimer, IdleRestart, ImmediateRequest, LeastWindow,
-    LossPolicy, PartialAck, PathMtuPolicy, RecoveryPolicy, RedundancyPolicy, ReorderingWindow,
-    RepeatFast, RetransmissionPath, RtoMargin, RtoPolicy, RttSamples, ThinBackoff, ThinDetector,
-    ThinTimeout, TimeoutResends, TimerRestart, WindowCounts,
+    EarlyRule, EarlyWindow, ErrorCounting, FineGrainedTimer, IdleRestart, ImmediateRequest,
+    LeastWindow, LossPolicy, PartialAck, PathMtuPolicy, RecoveryPolicy, RedundancyPolicy,
+    ReorderingWindow, RepeatFast, RetransmissionPath, RtoMargin, RtoPolicy, RttSamples, SackSender,
+    ThinBackoff, ThinDetector, ThinTimeout, TimeoutResends, TimerRestart, WindowCounts,
 };
 use crate::rtt::{Deviation, Ratio};
 
@@ -45,6 +45,7 @@ const LOSS: LossPolicy = LossPolicy {
     early_retransmit: false,
     early_retransmit_by_bytes: false,
     early_timer: None,
+    early_rule: EarlyRule::FreeBsd,
     use_sack: true,
     rack: false,
     reordering_window: ReorderingWindow::Quarter,
@@ -54,6 +55,7 @@ const LOSS: LossPolicy = LossPolicy {
     rescue: false,
     partial_ack: PartialAck::First,
     forget_sack_at_timeout: true,
+    sack_sender: SackSender::Rfc6675,
 };
 
 /// Least timeout of the `latency` presets while the stream is thin: the smallest difference from the round trip

@@ -9,13 +9,13 @@ use super::sctp::{
 use super::{
     BackoffEnd, BundleReaction, BundlingPolicy, Controller, EarlyWindow, ErrorCounting,
     FineGrainedTimer, IdleRestart, ImmediateRequest, LeastWindow, PathMtuPolicy, RecoveryPolicy,
-    ReorderingWindow, RtoMargin, RttSamples, ThinBackoff, ThinDetector, ThinTimeout,
+    ReorderingWindow, RtoMargin, RttSamples, SackSender, ThinBackoff, ThinDetector, ThinTimeout,
     TimeoutResends, TimerRestart, VegasPolicy, WindowCounts,
 };
 use crate::rtt::Ratio;
 
 /// TCP's presets, each with its name and its description.
-pub const TCP_PRESETS: [(&str, &str); 13] = [
+pub const TCP_PRESETS: [(&str, &str); 14] = [
     ("rfc", "RFC 5681, 6298, 3042, 6675: what the RFCs that TCP must or should follow say"),
     ("newreno", "rfc without SACK: RFC 6582"),
     ("sack", "rfc with a minimum timeout of 200 ms"),
@@ -35,6 +35,10 @@ pub const TCP_PRESETS: [(&str, &str); 13] = [
     ("linux", "Linux: CUBIC, RACK-TLP, F-RTO, PRR, undo, timeouts 200 ms above the round trip"),
     ("vegas", "sack with Vegas: window by delay, fine-grained early retransmission"),
     ("er", "sack with TCP-ER: fine-grained early retransmission and its window"),
+    (
+        "ns-2",
+        "SACK as ns-2's simulated sender (Sack1) has it, for the plans of papers that used it",
+    ),
 ];
 
 impl RecoveryPolicy {
@@ -54,6 +58,7 @@ impl RecoveryPolicy {
             "linux" => RecoveryPolicy::tcp_linux(),
             "vegas" => RecoveryPolicy::tcp_vegas(),
             "er" => RecoveryPolicy::tcp_er(),
+            "ns-2" => RecoveryPolicy::tcp_ns2(),
             _ => return None,
         })
     }
@@ -223,6 +228,20 @@ impl RecoveryPolicy {
         let mut policy = RecoveryPolicy::tcp_sack();
         policy.loss.fine_grained = FineGrainedTimer::On;
         policy.congestion.early_window = EarlyWindow::TcpEr;
+        policy
+    }
+
+    /// ns-2's `Agent/TCP/Sack1` with its default values: recovery by its own rules, windows counted in packets that fall to
+    /// one, a clock of 10 ms, acknowledgements counted instead of bytes. Its first timeout of 3 s and its initial
+    /// window of two packets are for the plan to set.
+    pub fn tcp_ns2() -> Self {
+        let mut policy = RecoveryPolicy::tcp_sack();
+        policy.loss.sack_sender = SackSender::Ns2;
+        policy.loss.rescue = false;
+        policy.congestion.least_window = LeastWindow::OnePacket;
+        policy.congestion.window_counts = WindowCounts::Packets;
+        policy.congestion.abc_limit = 1;
+        policy.rto.granularity = Duration::from_millis(10);
         policy
     }
 }

@@ -18,6 +18,10 @@ pub enum EarlyWindow {
     /// Half the window; a window of fewer than four packets becomes two packets, inflated by two until recovery
     /// ends (Yin et al., algorithm 1).
     TcpEr,
+    /// Algorithm 1 of Yin et al. as it is printed, at each early retransmission and each fast one, even if the peer reports
+    /// gaps: half the window and as many packets as duplicates arrived, three at a fast retransmission; a window of fewer
+    /// than four packets becomes two, inflated by two at once. For the reproduction of that paper.
+    Algorithm1,
 }
 
 /// Least window after a loss.
@@ -29,6 +33,9 @@ pub enum LeastWindow {
     /// window was before the loss: random losses leave a stream that fills no queue what it needs (after TCP Westwood). Without
     /// such evidence two packets, over SCTP too. The first two timeouts of a silence leave the window to a stream with it.
     Carried,
+    /// One packet: half of the window in whole packets, as ns-2's senders have it; the slow start threshold stays the
+    /// controller's. For the reproduction of papers that used ns-2.
+    OnePacket,
 }
 
 /// The window when data is sent after more than one RTO without data.

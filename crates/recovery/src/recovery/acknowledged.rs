@@ -71,6 +71,9 @@ impl Recovery {
         let context = AckContext { advanced, echo_age: feedback.echo.or(original), unsent_packets };
         for (path, news) in report.paths.iter() {
             let was_recovering = before.recovering.contains(path);
+            if was_recovering {
+                self.paths[path].episode.drain_pipe(advanced);
+            }
             let was_heard = before.heard.contains(path);
             let clean = news.largest_sent_at.filter(|_| !news.largest_resent);
             let delivered = Delivered {
@@ -132,7 +135,9 @@ impl Recovery {
             outcome.paths.insert_if(news.proven, path);
             outcome.certain.insert_if(news.certain_sent_at.is_some(), path);
             let timed = news.timed_sent_at.is_some();
-            let sampled = timed || self.sample_by_echo(now, path, news, report, feedback);
+            let sampled = timed
+                || self.sample_ambiguous(now, path, news, report)
+                || self.sample_by_echo(now, path, news, report, feedback);
             outcome.sampled.insert_if(sampled, path);
             self.on_path_acked(now, path, news, outcome.advanced);
         }
@@ -262,7 +267,7 @@ impl Recovery {
     fn on_duplicate(&mut self) {
         self.heard.duplicates = self.heard.duplicates.saturating_add(1);
         if self.reports_gaps() {
-            return;
+            return self.transmit_limited(self.ledger.first_path());
         }
         let limited = self.policy.congestion.limited_transmit && self.heard.duplicates <= 2;
         let limited = limited.then(|| self.ledger.unacknowledged_bytes());

@@ -126,6 +126,8 @@ impl Recovery {
         // timeout are no evidence.
         let recovering = self.paths[path].episode.is_recovering();
         let may_enter = !recovering && !self.has_dealt_with(path, self.ledger.cumulative());
+        let ns2 = self.has_ns2_sender();
+        let limit = if ns2 { self.holes_below(path, enough && may_enter) } else { limit };
         let (limit, first, cause) = if limit.is_some() || (enough && may_enter) {
             (limit, enough && may_enter, Cause::Fast)
         } else if is_duplicate && may_enter && self.is_early(path, context.unsent_packets > 0) {
@@ -155,7 +157,7 @@ impl Recovery {
     }
 
     /// Unit below which the reports mean loss, if that is above the cumulative point.
-    fn lost_limit(&self, path: PathId, threshold: u8) -> Option<u64> {
+    pub(super) fn lost_limit(&self, path: PathId, threshold: u8) -> Option<u64> {
         let mss = self.paths[path].congestion.mss();
         let limit = self.ledger.lost_below(threshold, mss).filter(|_| self.reports_gaps());
         limit.filter(|limit| *limit > self.ledger.cumulative())

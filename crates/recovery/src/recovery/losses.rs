@@ -8,7 +8,7 @@ use crate::episode::Exempt;
 use crate::event::Event;
 use crate::ledger::PacketNumber;
 use crate::path_id::PathId;
-use crate::policy::LeastWindow;
+use crate::policy::{EarlyWindow, LeastWindow, SackSender};
 use crate::stats::Cause;
 
 /// Facts of an acknowledgement that may be evidence of losses on a path.
@@ -49,14 +49,19 @@ impl Recovery {
         let state = &mut self.paths[path];
         state.on_fates(packets, true);
         let again = self.heard.counts_lost_retransmissions()
+            && self.policy.loss.sack_sender == SackSender::Rfc6675
             && resent.is_some_and(|packet| state.episode.fallen().precedes(packet));
         let recovering = state.episode.is_recovering();
         let enters = !recovering && !self.has_dealt_with(path, cumulative);
-        if !enters && !again {
+        // To the letter, algorithm 1 of TCP-ER answers each early retransmission, in recovery, too.
+        let repeats = recovering
+            && cause == Cause::Early
+            && self.policy.congestion.early_window == EarlyWindow::Algorithm1;
+        if !enters && !again && !repeats {
             return;
         }
         let state = &self.paths[path];
-        let falls = again || !state.episode.fallen().covers_loss(cumulative);
+        let falls = again || repeats || !state.episode.fallen().covers_loss(cumulative);
         let target = state.routes.fast;
         let cwnd_before = state.congestion.cwnd();
         self.keep_for_undo(path);
@@ -66,6 +71,8 @@ impl Recovery {
         if enters {
             self.stats.fast_recoveries += 1;
             self.begin_recovery(path, cause, cwnd_before, falls);
+        } else if repeats {
+            self.repeat_algorithm_1(path, cwnd_before);
         }
         if enters || recovering {
             self.begin_pacing(path, flight_before);
@@ -133,6 +140,9 @@ impl Recovery {
         }
         if signal == Signal::Loss {
             state.congestion.keep(state.carried(), before);
+            if self.policy.congestion.least_window == LeastWindow::OnePacket {
+                state.congestion.fall_to_one(flight_size.min(before));
+            }
         }
         state.episode.on_fall(&self.ledger, false);
         self.reduced = true;

@@ -96,6 +96,24 @@ impl Recovery {
         once.map(|once| now.since(once.first_at))
     }
 
+    /// Takes an RTT sample of retransmitted data without knowing which transmission arrived, if the policy does without Karn's
+    /// algorithm. Returns whether there was one.
+    pub(super) fn sample_ambiguous(
+        &mut self,
+        now: Instant,
+        path: PathId,
+        news: &PathAck,
+        report: &AckReport,
+    ) -> bool {
+        let samples = self.policy.rto.samples;
+        let again = report.again.latest.filter(|_| news.largest_resent);
+        let Some(again) = again.filter(|_| samples.takes_ambiguous()) else { return false };
+        let from_first = samples == RttSamples::FromFirst;
+        let sent_at = if from_first { again.first_at } else { again.again_at };
+        self.on_rtt_sample(path, now.since(sent_at));
+        true
+    }
+
     /// Retransmitted data is acknowledged within a timeout of its last transmission: other packets do not hold it up.
     fn learn_way(&mut self, now: Instant, report: &AckReport, echo: Option<Duration>) {
         let path = report.paths.position(|news| news.acked_bytes > 0);

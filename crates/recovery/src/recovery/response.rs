@@ -171,6 +171,7 @@ impl Recovery {
         let gaps = self.reports_gaps();
         let (duplicates, unnamed) = (self.duplicates(), self.heard.arrived_unnamed());
         let (in_flight, next_unit) = (self.window_taken(path), self.ledger.next_unit());
+        let pipe = self.first_pipe(path);
         let state = &mut self.paths[path];
         let mss = state.congestion.mss();
         let mut inflation = 0;
@@ -187,10 +188,21 @@ impl Recovery {
             }
         }
         inflation += i64::from(unnamed).saturating_mul(mss as i64);
+        if falls && self.policy.congestion.early_window == EarlyWindow::Algorithm1 {
+            inflation = state.run_algorithm_1(cwnd_before, cause == Cause::Early, duplicates);
+        }
         if let Some(mechanisms) = state.mechanisms.as_deref_mut() {
             mechanisms.on_recovery();
         }
-        state.episode.enter(Entry::Loss { inflation }, next_unit);
+        state.episode.enter(Entry::Loss { inflation, pipe }, next_unit);
+    }
+
+    /// Another early retransmission in the same recovery: algorithm 1 to the letter sets the windows again.
+    pub(super) fn repeat_algorithm_1(&mut self, path: PathId, cwnd_before: u64) {
+        let duplicates = self.duplicates();
+        let state = &mut self.paths[path];
+        let inflation = state.run_algorithm_1(cwnd_before, true, duplicates);
+        state.episode.inflate_to(inflation);
     }
 
     /// Paces the flight to the window that recovery ends with; `flight_before` was in flight before the input that

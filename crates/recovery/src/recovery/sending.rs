@@ -264,6 +264,10 @@ impl Recovery {
         if beyond_window && again == 0 {
             state.episode.use_extra();
         }
+        // ns-2 sends a fast retransmission beside its count.
+        if again == 0 || state.episode.exempted().is_none() {
+            state.episode.fill_pipe();
+        }
         // Section 7.2.4, rule 4: a fast retransmission of the oldest data restarts the timer. If the timer depends
         // on the age of the oldest data, so does each further one, since that age begins at zero again.
         let fast = state.episode.exempted() == Some(Exempt::Fast);

@@ -12,7 +12,7 @@ use crate::ledger::{Missing, PathAck};
 use crate::loss::{self, RestartMoments};
 use crate::path::{PathRecovery, RunningTimer};
 use crate::path_id::PathId;
-use crate::policy::{ThinTimeout, TimeoutResends};
+use crate::policy::{EarlyRule, ThinTimeout, TimeoutResends};
 use crate::rto::{Expiry, compute_rto};
 use crate::stats::Cause;
 
@@ -155,10 +155,19 @@ impl Recovery {
         if self.policy.loss.early_timer.is_none() {
             return;
         }
-        let state = &self.paths[path];
-        let full = self.window_taken(path) >= state.congestion.cwnd();
-        if full || state.early_timer.is_none() {
+        if !self.has_early_room(path) || self.paths[path].early_timer.is_none() {
             self.restart_early_timer(now, path);
+        }
+    }
+
+    /// Whether the flight leaves part of the window unused, which the early timer requires.
+    fn has_early_room(&self, path: PathId) -> bool {
+        let (congestion, flight) = (&self.paths[path].congestion, self.ledger.flight(path));
+        match self.policy.loss.early_rule {
+            EarlyRule::FreeBsd => self.window_taken(path) < congestion.cwnd(),
+            EarlyRule::Described => {
+                u64::from(flight.packets) < congestion.cwnd() / congestion.mss().max(1)
+            }
         }
     }
 
@@ -172,17 +181,21 @@ impl Recovery {
     /// As [`Recovery::restart_early_timer`], if the policy has that timer.
     #[inline(never)]
     fn set_early_timer(&mut self, now: Instant, path: PathId, least: Duration) {
-        let (flight, taken) = (self.ledger.flight(path), self.window_taken(path));
+        let oldest = self.ledger.oldest_sent_at(path).filter(|_| self.has_early_room(path));
+        let (rule, initial) = (self.policy.loss.early_rule, self.policy.rto.initial);
         let state = &mut self.paths[path];
-        let runs = flight.packets > 0 && taken < state.congestion.cwnd();
-        let wait = loss::early_timer(&state.rtt, self.policy.rto.initial, least);
-        state.early_timer = runs.then_some(now + wait);
+        let wait = loss::early_timer(rule, &state.rtt, initial, least);
+        state.early_timer = oldest.map(|oldest| match rule {
+            EarlyRule::FreeBsd => now + wait,
+            EarlyRule::Described => (oldest + wait).max(now),
+        });
     }
 
     fn on_early_timer(&mut self, now: Instant, path: PathId) {
         let Some(least) = self.policy.loss.early_timer else { return };
+        let (rule, initial) = (self.policy.loss.early_rule, self.policy.rto.initial);
         let state = &self.paths[path];
-        let wait = loss::early_timer(&state.rtt, self.policy.rto.initial, least);
+        let wait = loss::early_timer(rule, &state.rtt, initial, least);
         let overdue = self.ledger.oldest_sent_at(path).is_some_and(|sent| now.since(sent) >= wait);
         if overdue {
             let (early, sent_by) = (Cause::Early, now.before(wait));

@@ -14,6 +14,7 @@ mod narrow;
 mod newreno;
 mod often;
 mod pacing;
+mod papers;
 mod riding;
 mod time;
 mod undo;

@@ -118,7 +118,7 @@ const FIRST: [Left; 5] = [(0, 0, 1), (20, 1, 1), (60, 2, 1), (130, 3, 1), (140, 
 /// The third duplicate arrives at 240 ms, the first at 120; 200 ms is the least timeout of all but the first two.
 #[test]
 fn each_policy_that_takes_over_repairs_the_same_losses_in_its_own_way() {
-    let expected: [(&str, &[Left], Verdict); 13] = [
+    let expected: [(&str, &[Left], Verdict); 14] = [
         // SACK shows both holes at once, and without it one appears per round trip.
         ("rfc", &[(240, 0, 1), (240, 2, 1)], ([0, 2, 0], 2)),
         ("newreno", &[(240, 0, 1), (340, 2, 1)], ([0, 2, 0], 2)),
@@ -139,6 +139,8 @@ fn each_policy_that_takes_over_repairs_the_same_losses_in_its_own_way() {
         ("latency-lean", &[(101, 0, 1), (230, 2, 1)], ([1, 1, 0], 2)),
         ("thin-paper", &[(120, 0, 1), (220, 4, 1), (230, 2, 1)], ([0, 3, 0], 2)),
         ("thin-rdb-paper", &[], ([0, 0, 0], 2)),
+        // As `sack`, but the window counts packets: half of its ten is left, not of the flight.
+        ("ns-2", &[(200, 0, 5)], ([5, 0, 0], 5)),
     ];
     assert!(TCP_PRESETS.iter().all(|(name, _)| expected.iter().any(|row| row.0 == *name)));
     let (mut pair, starts) = scenes(expected.len());

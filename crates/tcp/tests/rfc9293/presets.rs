@@ -100,7 +100,7 @@ fn no_preset_gives_a_connection_up_before_a_hundred_seconds() {
         let (at, failure) = failed_at(&mut bench, start);
         let expected = match preset {
             "rfc" | "newreno" => doubled(1.0, 60.0),
-            "sack" | "vegas" | "er" => doubled(0.2, 60.0),
+            "sack" | "vegas" | "er" | "ns-2" => doubled(0.2, 60.0),
             "linux" => doubled(0.2, 120.0),
             "thin-paper" | "thin-rdb-paper" => paper.clone(),
             "latency" | "latency-lean" | "latency-max" => latency.clone(),

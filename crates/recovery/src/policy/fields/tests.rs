@@ -56,6 +56,7 @@ fn strange() -> RecoveryPolicy {
     (loss.rescue, loss.partial_ack) = (true, PartialAck::Every);
     loss.reordering_window = ReorderingWindow::Measured;
     loss.forget_sack_at_timeout = false;
+    (loss.early_rule, loss.sack_sender) = (EarlyRule::Described, SackSender::Ns2);
     let congestion = &mut policy.congestion;
     let vegas = VegasPolicy { alpha: 2, beta: 4, gamma: 3 };
     (congestion.controller, congestion.initial_window) = (Controller::Vegas(vegas), Some(4404));

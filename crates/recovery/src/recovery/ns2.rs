@@ -1,0 +1,53 @@
+//! Rules of ns-2's SACK sender (`Agent/TCP/Sack1`) where they differ from those of RFC 6675, for the reproduction of papers.
+
+use super::Recovery;
+use crate::path_id::PathId;
+use crate::policy::SackSender;
+
+impl Recovery {
+    /// Whether the sender has the rules of ns-2's SACK sender.
+    pub(super) fn has_ns2_sender(&self) -> bool {
+        self.policy.loss.sack_sender == SackSender::Ns2 && self.reports_gaps()
+    }
+
+    /// Bytes of the window in use: in fast recovery ns-2's count, after a timeout what has left again, else all that is not
+    /// acknowledged cumulatively, reported or not.
+    #[inline(never)]
+    pub(super) fn pipe(&self, path: PathId) -> u64 {
+        let state = &self.paths[path];
+        if let Some(packets) = state.episode.pipe() {
+            return self.size_of(path, packets);
+        }
+        if state.episode.is_repairing() || !self.reports_gaps() {
+            return self.counted(path, self.ledger.flight(path));
+        }
+        self.size_of(path, self.outstanding(path))
+    }
+
+    /// Full packets that hold all that is not acknowledged cumulatively.
+    fn outstanding(&self, path: PathId) -> u32 {
+        let mss = self.paths[path].congestion.mss().max(1);
+        u32::try_from(self.ledger.unacknowledged_bytes().div_ceil(mss)).unwrap_or(u32::MAX)
+    }
+
+    /// The count with which fast recovery begins: what is outstanding less the duplicates.
+    pub(super) fn first_pipe(&self, path: PathId) -> Option<u32> {
+        let duplicates = self.duplicates();
+        self.has_ns2_sender().then(|| self.outstanding(path).saturating_sub(duplicates))
+    }
+
+    /// A duplicate arrived outside a repair: the first two release a new packet each (RFC 3042), since what is reported stays
+    /// in the window.
+    pub(super) fn transmit_limited(&mut self, path: PathId) {
+        let limited = self.policy.congestion.limited_transmit && self.duplicates() <= 2;
+        if limited && self.has_ns2_sender() && !self.paths[path].episode.is_repairing() {
+            self.paths[path].episode.on_miss();
+        }
+    }
+
+    /// Unit below which each hole is retransmitted: only in a recovery, which `begins` now or is in progress.
+    pub(super) fn holes_below(&self, path: PathId, begins: bool) -> Option<u64> {
+        let repairs = begins || self.paths[path].episode.is_recovering();
+        self.lost_limit(path, 1).filter(|_| repairs)
+    }
+}
