@@ -182,8 +182,7 @@ impl Association {
         }
         self.tx.recovery_mut().set_policy(Arc::clone(&policy));
         Arc::make_mut(&mut self.options).policy = policy;
-        let (paths, mut context) = self.paths_in_context();
-        paths.review_routes(&mut context);
+        self.decide(Paths::review_routes);
     }
 
     /// Changes options that apply from now on, in the association and in its parts.

@@ -6,7 +6,9 @@
 //! - [`redundancy`]: the same data on several paths.
 //! - [`mtu`], [`mtu_discovery`]: packet sizes.
 //! - [`own_addresses`]: the local addresses of paths.
+//! - [`action`]: what the association must do after a decision.
 
+pub(crate) mod action;
 pub(crate) mod addresses;
 pub(crate) mod copies;
 pub(crate) mod heartbeat;
@@ -24,14 +26,15 @@ use core::ops::Index;
 use std::sync::Arc;
 
 use base::{DatagramMeta, Instant};
-use recovery::{PATHS_MAX, PathId, PathTable, Recovery};
+use recovery::{PATHS_MAX, PathId, PathTable};
 use smallvec::SmallVec;
 
+use self::action::{Action, Context};
 use self::addresses::{beside, local_for};
 use self::copies::WaitingCopies;
 use self::path::Path;
-use crate::event::{Events, PathChange};
-use crate::options::{AssociationOptions, PathOptions};
+use crate::event::PathChange;
+use crate::options::PathOptions;
 use crate::switchover::PathState;
 
 /// The paths of an association, and their roles.
@@ -56,17 +59,6 @@ pub(crate) struct Paths {
     /// Queued packets of copies, if any.
     #[expect(clippy::box_collection, reason = "one word while there are none")]
     copies: Option<Box<Vec<WaitingCopies>>>,
-}
-
-/// Inputs of decisions about paths, and the state that they change besides the paths.
-#[derive(Debug)]
-pub(crate) struct Context<'a> {
-    /// Options that the application chose.
-    pub(crate) options: &'a AssociationOptions,
-    /// The ledger's view of the paths: round trips, windows, flight.
-    pub(crate) recovery: &'a mut Recovery,
-    /// Queue of events for the application.
-    pub(crate) events: &'a mut Events,
 }
 
 impl Index<PathId> for Paths {
@@ -224,7 +216,8 @@ impl Paths {
     ) {
         if self.list.len() < PATHS_MAX {
             let path = Path::new(remote, local, context.options, confirmed);
-            context.recovery.add_path(path.pmdcs());
+            let id = PathId::at(self.list.len());
+            context.actions.push(Action::AddPath { path: id, mss: path.pmdcs() });
             self.list.push(path);
             self.readdressed = true;
         }
@@ -245,7 +238,8 @@ impl Paths {
         match vacant {
             Some(id) => {
                 let path = Path::new(remote, local, context.options, confirmed);
-                context.recovery.replace_path(now, id, self.data, path.pmdcs());
+                let (heir, mss) = (self.data, path.pmdcs());
+                context.actions.push(Action::ReplacePath { now, path: id, heir, mss });
                 self.list[id] = path;
                 self.readdressed = true;
             }
@@ -286,7 +280,7 @@ impl Paths {
                 self.move_data(context, heir);
                 self.review_routes(context);
             }
-            context.recovery.abandon_flight(now, id, self.data);
+            context.actions.push(Action::AbandonFlight { now, path: id, heir: self.data });
         }
         true
     }
@@ -443,7 +437,8 @@ impl Paths {
                 continue;
             }
             any = true;
-            context.recovery.set_rto_policy(id, options.rto.clone());
+            let policy = options.rto.clone().map(Box::new);
+            context.actions.push(Action::SetRtoPolicy { path: id, policy });
             self.list[id].options =
                 (*options != PathOptions::default()).then(|| Box::new(options.clone()));
             self.apply_path_mtu(context, id);

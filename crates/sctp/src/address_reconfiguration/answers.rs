@@ -8,9 +8,10 @@ use bytes::Bytes;
 use smallvec::SmallVec;
 
 use crate::event::reconfiguration::{AddressChange, ReconfigurationEvent};
+use crate::paths::Paths;
+use crate::paths::action::{Action, Context};
 use crate::paths::addresses::is_meaningful;
 use crate::paths::path::Path;
-use crate::paths::{Context, Paths};
 use crate::wire::chunk::{AddressAnswer, AddressRequest, AddressRequests, Asconf, AsconfAck};
 use crate::wire::{AsconfSerial, Cause, CauseCode, ChunkType, Packet};
 
@@ -285,7 +286,8 @@ impl Answers {
 }
 
 fn announce(context: &mut Context<'_>, change: AddressChange, address: IpAddr) {
-    context.events.announce(ReconfigurationEvent::PeerAddress { change, address }.into());
+    let event = ReconfigurationEvent::PeerAddress { change, address };
+    context.actions.push(Action::Announce(event.into()));
 }
 
 /// The number of a request, of whatever kind.

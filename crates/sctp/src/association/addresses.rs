@@ -14,6 +14,7 @@ use crate::control::{Control, OwnedCause};
 use crate::event::Failure;
 use crate::event::reconfiguration::{AddressChange, ReconfigurationEvent};
 use crate::extensions::Extensions;
+use crate::paths::action::Context;
 use crate::paths::path::Path;
 use crate::wire::chunk::{AddressAnswers, AddressRequest, AddressRequests, Asconf, AsconfAck};
 use crate::wire::{AsconfSerial, CauseCode, Chunk, Packet};
@@ -174,12 +175,11 @@ impl Association {
 
     /// The peer confirmed a change of this side's addresses.
     fn on_own_address_changed(&mut self, now: Instant, change: AddressChange, local: SocketAddr) {
-        let (paths, mut context) = self.paths_in_context();
-        match change {
-            AddressChange::Added => paths.add_local(now, &mut context, local),
-            AddressChange::Deleted => paths.remove_local(now, &mut context, local),
+        self.decide(|paths, context| match change {
+            AddressChange::Added => paths.add_local(now, context, local),
+            AddressChange::Deleted => paths.remove_local(now, context, local),
             AddressChange::MadePrimary => {}
-        }
+        });
         self.fit_fragments();
         self.drop_orphaned_controls();
         self.announce(ReconfigurationEvent::OwnAddress { change, address: local.ip() }.into());
@@ -224,13 +224,11 @@ impl Association {
             return;
         }
         let own = self.extensions.begin_addresses(&self.identity);
-        let mut context = crate::paths::Context {
-            options: &self.options,
-            recovery: self.tx.recovery_mut(),
-            events: self.application.events(),
-        };
+        let mut context = Context::new(&self.options, self.tx.recovery());
         let at = (&mut self.paths, &mut context);
         let asked = own.answers_mut().on_asconf(now, meta, asconf, at);
+        let actions = context.actions;
+        self.execute(actions);
         self.fit_fragments();
         self.drop_orphaned_controls();
         match asked {
@@ -256,12 +254,10 @@ impl Association {
     /// The peer is confirmed to be at an address: executes what waited for that.
     pub(super) fn on_address_confirmed(&mut self, now: Instant, address: IpAddr) {
         let Some(own) = self.extensions.addresses_mut() else { return };
-        let mut context = crate::paths::Context {
-            options: &self.options,
-            recovery: self.tx.recovery_mut(),
-            events: self.application.events(),
-        };
+        let mut context = Context::new(&self.options, self.tx.recovery());
         own.answers_mut().on_address_confirmed(now, address, (&mut self.paths, &mut context));
+        let actions = context.actions;
+        self.execute(actions);
         self.fit_fragments();
         self.drop_orphaned_controls();
     }

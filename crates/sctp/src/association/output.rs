@@ -383,8 +383,7 @@ impl Association {
         if let Some(filling) = filling
             && self.tx.fill(now, path, filling, packet)
         {
-            let (paths, context) = self.paths_in_context();
-            paths.on_data_sent(now, &context, path);
+            self.paths.on_data_sent(now, &self.options, self.tx.recovery(), path);
         }
         self.tx.update_forward_timer(now);
     }

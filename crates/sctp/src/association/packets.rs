@@ -80,8 +80,9 @@ impl Association {
         if encapsulation_changed {
             self.on_encapsulation_changed(path);
         }
-        let (paths, mut context) = self.paths_in_context();
-        paths.on_heard(now, &mut context, path, packet.len());
+        if self.paths.on_heard(path, packet.len()) {
+            self.decide(|paths, context| paths.excuse(now, context, path));
+        }
         let arrival = Arrival { now, meta, path, packet };
         let (mut contents, mut any_taken) = (Contents::default(), false);
         // Iterated once, whatever the number of chunks asked for, in their order.
@@ -119,8 +120,7 @@ impl Association {
     /// The encapsulation of a path began or ended, which changes the room in its packets.
     #[cold]
     fn on_encapsulation_changed(&mut self, path: PathId) {
-        let (paths, mut context) = self.paths_in_context();
-        paths.apply_path_mtu(&mut context, path);
+        self.decide(|paths, context| paths.apply_path_mtu(context, path));
         self.fit_fragments();
     }
 
@@ -254,21 +254,30 @@ impl Association {
     ) {
         // The acknowledgement of abandoned data also proves that the peer is alive.
         let skipped = outcome.advanced && outcome.acked_bytes == 0;
-        let (paths, mut context) = self.paths_in_context();
-        for path in paths.ids() {
+        for path in self.paths.ids() {
             // Section 8.2. Data declared lost may have arrived before the path failed, and be acknowledged on
             // another path.
-            let proofs = if paths.was_heard(path) { outcome.paths } else { outcome.certain };
-            let answered = (window_closed || skipped) && path == paths.data();
-            if proofs.contains(path) || answered {
-                paths.on_alive(now, &mut context, path);
+            let heard = self.paths.was_heard(path);
+            let proofs = if heard { outcome.paths } else { outcome.certain };
+            let answered = (window_closed || skipped) && path == self.paths.data();
+            let alive = (proofs.contains(path) || answered) && self.paths[path].is_doubted();
+            let spurious = outcome.spurious.contains(path);
+            let sampled = outcome.sampled.contains(path)
+                && self.paths.weighs_round_trips(&self.options, path);
+            if !(alive || spurious || sampled) {
+                continue;
             }
-            if outcome.spurious.contains(path) {
-                paths.on_spurious_expiry(now, &mut context, path);
-            }
-            if outcome.sampled.contains(path) {
-                paths.on_round_trip(now, &mut context, path);
-            }
+            self.decide(|paths, context| {
+                if alive {
+                    paths.on_alive(now, context, path);
+                }
+                if spurious {
+                    paths.on_spurious_expiry(now, context, path);
+                }
+                if sampled {
+                    paths.on_round_trip(now, context, path);
+                }
+            });
         }
         if outcome.acked_bytes > 0 {
             self.standing.note_acknowledged(now, outcome.acked_bytes);

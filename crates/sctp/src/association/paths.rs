@@ -10,21 +10,60 @@ use smallvec::SmallVec;
 use super::Association;
 use crate::control::Control;
 use crate::options::PathOptions;
+use crate::paths::Paths;
+use crate::paths::action::{Action, Context};
 use crate::paths::heartbeat::Asked;
 use crate::paths::mtu_discovery::DataSizes;
-use crate::paths::{Context, Paths};
 use crate::state::State;
 use crate::switchover::PathHint;
 
 impl Association {
-    /// The paths, with the inputs of their decisions.
-    pub(super) fn paths_in_context(&mut self) -> (&mut Paths, Context<'_>) {
-        let context = Context {
-            options: &self.options,
-            recovery: self.tx.recovery_mut(),
-            events: self.application.events(),
-        };
-        (&mut self.paths, context)
+    /// Lets the paths decide, and executes the actions that follow.
+    #[inline]
+    pub(super) fn decide<T>(
+        &mut self,
+        decision: impl FnOnce(&mut Paths, &mut Context<'_>) -> T,
+    ) -> T {
+        let mut context = Context::new(&self.options, self.tx.recovery());
+        let decided = decision(&mut self.paths, &mut context);
+        let actions = context.actions;
+        if !actions.is_empty() {
+            self.execute(actions);
+        }
+        decided
+    }
+
+    /// Executes actions that follow from decisions about paths.
+    #[inline(never)]
+    pub(super) fn execute(&mut self, actions: Vec<Action>) {
+        let recovery = self.tx.recovery_mut();
+        for action in actions {
+            match action {
+                Action::AddPath { path, mss } => {
+                    let added = recovery.add_path(mss);
+                    debug_assert_eq!(added, path, "recovery has the same paths");
+                }
+                Action::ReplacePath { now, path, heir, mss } => {
+                    recovery.replace_path(now, path, heir, mss);
+                }
+                Action::SetMss { path, mss } => recovery.set_mss(path, mss),
+                Action::SetRtoPolicy { path, policy } => {
+                    recovery.set_rto_policy(path, policy.map(|policy| *policy));
+                }
+                Action::SetRoutes { path, routes } => recovery.set_routes(path, routes),
+                Action::Reroute { from, to } => recovery.reroute(from, to),
+                Action::AbandonFlight { now, path, heir } => {
+                    recovery.abandon_flight(now, path, heir);
+                }
+                Action::BeginBurst => recovery.begin_burst(),
+                Action::ResetBackoff { now, path } => recovery.reset_backoff(now, path),
+                Action::TakeSample { now, path, round_trip } => {
+                    recovery.on_rtt_sample(path, round_trip);
+                    recovery.forget_losses(now);
+                }
+                Action::Announce(event) => self.application.events().announce(event),
+            }
+        }
     }
 
     /// Sets the size of fragments to fit the present paths.
@@ -93,25 +132,25 @@ impl Association {
     /// A control chunk was not answered: it is repeated on another path (section 6.4).
     pub(super) fn switch_control_path(&mut self) {
         let opening = self.state().is_opening();
-        self.paths.switch_control(self.tx.recovery(), opening);
+        self.decide(|paths, context| paths.switch_control(context, opening));
     }
 
     // ---- the application's calls ---------------------------------------------------------------
 
     /// Makes the first usable path to `remote` the primary path. Returns false if none is confirmed.
     pub(crate) fn set_primary(&mut self, remote: SocketAddr) -> bool {
-        let (paths, mut context) = self.paths_in_context();
-        paths.set_primary(&mut context, remote.ip())
+        self.decide(|paths, context| paths.set_primary(context, remote.ip()))
     }
 
     /// Changes the path MTU of all paths without one of their own: new data is cut to it. Outstanding data stays as
     /// it is, and IP may fragment it.
     pub(crate) fn set_path_mtu(&mut self, path_mtu: u16) {
         Arc::make_mut(&mut self.options).path_mtu = path_mtu;
-        let (paths, mut context) = self.paths_in_context();
-        for path in paths.ids() {
-            paths.apply_path_mtu(&mut context, path);
-        }
+        self.decide(|paths, context| {
+            for path in paths.ids() {
+                paths.apply_path_mtu(context, path);
+            }
+        });
         self.fit_fragments();
     }
 
@@ -122,8 +161,8 @@ impl Association {
         remote: SocketAddr,
         options: &PathOptions,
     ) -> bool {
-        let (paths, mut context) = self.paths_in_context();
-        let any = paths.set_options(now, &mut context, remote.ip(), options);
+        let any =
+            self.decide(|paths, context| paths.set_options(now, context, remote.ip(), options));
         self.fit_fragments();
         any
     }
@@ -138,8 +177,8 @@ impl Association {
     ) -> bool {
         let mut any = false;
         for path in self.paths.ids() {
-            let (paths, mut context) = self.paths_in_context();
-            if !paths.on_hint(now, &mut context, path, (remote.ip(), hint)) {
+            let hint_to = (remote.ip(), hint);
+            if !self.decide(|paths, context| paths.on_hint(now, context, path, hint_to)) {
                 continue;
             }
             any = true;
@@ -158,9 +197,10 @@ impl Association {
         if self.is_closed() {
             return;
         }
-        let (paths, mut context) = self.paths_in_context();
-        paths.resume(now, &mut context, path);
-        let asked = paths.ask(now, &context, path, random);
+        let asked = self.decide(|paths, context| {
+            paths.resume(now, context, path);
+            paths.ask(now, context, path, random)
+        });
         self.push_heartbeat(asked);
     }
 
@@ -176,8 +216,7 @@ impl Association {
         for path in self.paths.ids() {
             if self.paths[path].leads_to(remote.ip()) && self.state().is_alive() {
                 any = true;
-                let (paths, context) = self.paths_in_context();
-                let asked = paths.ask(now, &context, path, random);
+                let asked = self.decide(|paths, context| paths.ask(now, context, path, random));
                 self.push_heartbeat(asked);
             }
         }
@@ -194,30 +233,28 @@ impl Association {
     pub(super) fn monitor_paths(&mut self, now: Instant, random: &mut RandomStream) {
         self.start_path_mtu_discovery(now);
         self.start_listening(now);
-        let (paths, context) = self.paths_in_context();
-        paths.start_heartbeats(now, &context, random);
+        self.decide(|paths, context| paths.start_heartbeats(now, context, random));
         self.handle_heartbeat_timers(now, random);
     }
 
     /// Runs the heartbeat timers at `now`.
     pub(super) fn handle_heartbeat_timers(&mut self, now: Instant, random: &mut RandomStream) {
         for path in self.paths.ids() {
-            let (paths, mut context) = self.paths_in_context();
-            paths.handle_silence(now, &mut context, path);
-            if paths.take_lost_heartbeat(now, path) {
+            self.decide(|paths, context| paths.handle_silence(now, context, path));
+            if self.paths.take_lost_heartbeat(now, path) {
                 // Section 8.1: the association does not depend on a path that carries no data.
-                let of_association = path == paths.data();
+                let of_association = path == self.paths.data();
                 self.on_path_error(now, path, of_association);
-                let (paths, mut context) = self.paths_in_context();
-                paths.count_expiry(now, &mut context, path);
+                self.decide(|paths, context| paths.count_expiry(now, context, path));
             }
             if matches!(self.state(), State::ShutdownSent | State::ShutdownAckSent) {
                 // Section 8.3: no heartbeats after SHUTDOWN or SHUTDOWN ACK, whose timer probes as well.
                 self.paths.skip_heartbeat(now, path);
                 continue;
             }
-            let (paths, mut context) = self.paths_in_context();
-            if let Some(asked) = paths.handle_heartbeat_due(now, &mut context, path, random) {
+            let asked = self
+                .decide(|paths, context| paths.handle_heartbeat_due(now, context, path, random));
+            if let Some(asked) = asked {
                 self.push_heartbeat(asked);
             }
         }
@@ -230,18 +267,18 @@ impl Association {
         path: PathId,
         random: &mut RandomStream,
     ) {
-        if !self.is_closed() {
-            let (paths, mut context) = self.paths_in_context();
-            if let Some(asked) = paths.on_timer_expiry(now, &mut context, path, random) {
-                self.push_heartbeat(asked);
-            }
+        if self.is_closed() {
+            return;
+        }
+        let asked = self.decide(|paths, context| paths.on_timer_expiry(now, context, path, random));
+        if let Some(asked) = asked {
+            self.push_heartbeat(asked);
         }
     }
 
     /// The peer answered on a path, or acknowledged data that was sent only there.
     pub(super) fn on_path_alive(&mut self, now: Instant, path: PathId) {
-        let (paths, mut context) = self.paths_in_context();
-        paths.on_alive(now, &mut context, path);
+        self.decide(|paths, context| paths.on_alive(now, context, path));
     }
 
     /// A HEARTBEAT ACK arrived: the path works, and its round trip is measured.
@@ -251,11 +288,11 @@ impl Association {
         answer: &[u8],
         random: &mut RandomStream,
     ) {
-        let (paths, mut context) = self.paths_in_context();
-        if paths.on_probe_acked(now, &mut context, answer) {
+        if self.decide(|paths, context| paths.on_probe_acked(now, context, answer)) {
             return self.fit_fragments();
         }
-        let Some(path) = paths.on_heartbeat_ack(now, &mut context, answer) else {
+        let answered = self.decide(|paths, context| paths.on_heartbeat_ack(now, context, answer));
+        let Some(path) = answered else {
             if !self.answers_silence(now, answer) {
                 self.counters.chunks_dropped += 1;
             }
@@ -265,10 +302,11 @@ impl Association {
             self.confirm_path(now, path);
             self.start_path_mtu_discovery(now);
         }
-        let (paths, mut context) = self.paths_in_context();
-        paths.on_alive(now, &mut context, path);
-        paths.on_round_trip(now, &mut context, path);
-        paths.schedule_heartbeat(now, &context, path, random);
+        self.decide(|paths, context| {
+            paths.on_alive(now, context, path);
+            paths.on_round_trip(now, context, path);
+            paths.schedule_heartbeat(now, context, path, random);
+        });
         if path == self.paths.data() {
             self.liveness.clear_errors();
         }
@@ -276,19 +314,16 @@ impl Association {
 
     /// Confirms that the peer is at a path's address (section 5.4).
     pub(super) fn confirm_path(&mut self, now: Instant, path: PathId) {
-        let (paths, mut context) = self.paths_in_context();
-        let address = paths.confirm(&mut context, path);
+        let address = self.decide(|paths, context| paths.confirm(context, path));
         self.on_address_confirmed(now, address);
-        let (paths, mut context) = self.paths_in_context();
-        paths.review_routes(&mut context);
+        self.decide(Paths::review_routes);
     }
 
     // ---- path MTU discovery --------------------------------------------------------------------
 
     fn start_path_mtu_discovery(&mut self, now: Instant) {
         if self.options.path_mtu_discovery && !self.is_closed() {
-            let (paths, mut context) = self.paths_in_context();
-            paths.start_mtu_discovery(now, &mut context);
+            self.decide(|paths, context| paths.start_mtu_discovery(now, context));
             self.fit_fragments();
         }
     }
@@ -299,8 +334,9 @@ impl Association {
             return;
         }
         for path in self.paths.ids() {
-            let (paths, mut context) = self.paths_in_context();
-            if let Some(probe) = paths.handle_mtu_timer(now, &mut context, path, random) {
+            let probe =
+                self.decide(|paths, context| paths.handle_mtu_timer(now, context, path, random));
+            if let Some(probe) = probe {
                 self.control.push(Control::Probe(probe));
             }
         }
@@ -319,8 +355,7 @@ impl Association {
                 outstanding: self.tx.outstanding_in_one_packet(),
                 smallest: smallest.map(|packet| self.tx.packet_size(packet)),
             };
-            let (paths, mut context) = self.paths_in_context();
-            paths.suspect_black_hole(now, &mut context, path, sizes);
+            self.decide(|paths, context| paths.suspect_black_hole(now, context, path, sizes));
             self.fit_fragments();
         }
     }
@@ -328,8 +363,7 @@ impl Association {
     /// A router on a path does not carry IP packets above `mtu` bytes. The message was verified to be about a
     /// packet of this association.
     pub(super) fn on_packet_too_big(&mut self, now: Instant, path: PathId, mtu: u32) {
-        let (paths, mut context) = self.paths_in_context();
-        paths.on_packet_too_big(now, &mut context, path, mtu);
+        self.decide(|paths, context| paths.on_packet_too_big(now, context, path, mtu));
         self.fit_fragments();
     }
 }

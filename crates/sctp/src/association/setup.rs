@@ -42,8 +42,9 @@ impl Association {
     ) -> Association {
         let phase = Phase::CookieWait(Box::default());
         let mut own = Association::new(options, identity, ends, phase);
-        let (paths, mut context) = own.paths_in_context();
-        further.iter().for_each(|remote| paths.add_named(&mut context, *remote));
+        own.decide(|paths, context| {
+            further.iter().for_each(|remote| paths.add_named(context, *remote));
+        });
         own.fit_fragments();
         if own.options.extensions.contains(Extensions::AUTHENTICATION) {
             let vector = draw_vector(wanted_chunks(&own.options), random);
@@ -74,8 +75,7 @@ impl Association {
     /// false if no path to it is possible.
     pub(crate) fn follow_peer(&mut self, now: Instant, meta: DatagramMeta) -> bool {
         let takes_part = self.state().sends_data() || self.state().receives_data();
-        let (paths, mut context) = self.paths_in_context();
-        let follows = takes_part && paths.follow(now, &mut context, meta);
+        let follows = takes_part && self.decide(|paths, context| paths.follow(now, context, meta));
         self.fit_fragments();
         follows
     }
@@ -116,8 +116,7 @@ impl Association {
         self.extensions.agree(cookie.extensions, peer, self.options.authentication.as_ref());
         let (outbound, inbound) = (cookie.outbound_streams, cookie.inbound_streams);
         self.open(cookie.peer_initial_tsn, cookie.peer_a_rwnd, outbound, inbound)?;
-        let (paths, mut context) = self.paths_in_context();
-        paths.complete(&mut context, &cookie.further_addresses);
+        self.decide(|paths, context| paths.complete(context, &cookie.further_addresses));
         self.fit_fragments();
         Ok(())
     }
@@ -193,8 +192,7 @@ impl Association {
         self.report_parameters(&init_ack.parameters);
         let speaker = self.paths[path].remote().ip();
         self.paths.set_listed(listed_addresses(&init_ack.parameters, speaker));
-        let (paths, mut context) = self.paths_in_context();
-        paths.on_answer_from(&mut context, path);
+        self.decide(|paths, context| paths.on_answer_from(context, path));
         self.fit_fragments();
         let agreed = self.options.extensions.agreed(&init_ack.parameters, true)
             | zero_checksum::agreed(self.options.zero_checksum, &init_ack.parameters);

@@ -95,13 +95,11 @@ fn many_errors_at_once_are_one_event() {
 }
 
 fn add_remote(association: &mut Association, address: IpAddr) -> bool {
-    let (paths, mut context) = association.paths_in_context();
-    paths.add_remote(Instant::ZERO, &mut context, address)
+    association.decide(|paths, context| paths.add_remote(Instant::ZERO, context, address))
 }
 
 fn remove_remote(association: &mut Association, address: IpAddr) -> bool {
-    let (paths, mut context) = association.paths_in_context();
-    paths.remove_remote(Instant::ZERO, &mut context, address)
+    association.decide(|paths, context| paths.remove_remote(Instant::ZERO, context, address))
 }
 
 #[test]

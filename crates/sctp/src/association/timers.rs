@@ -84,8 +84,7 @@ impl Association {
             // T1 counts its attempts itself.
             return;
         }
-        let (paths, mut context) = self.paths_in_context();
-        paths.count_error(now, &mut context, path);
+        self.decide(|paths, context| paths.count_error(now, context, path));
         if of_association {
             self.count_error(now, path);
         }

@@ -4,8 +4,9 @@
 use base::{Duration, Instant, RandomStream};
 use recovery::PathId;
 
+use super::Paths;
+use super::action::{Action, Context};
 use super::path::UnderWay;
-use super::{Context, Paths};
 use crate::backoff::backed_off;
 use crate::switchover::{PathHint, PathState};
 
@@ -181,8 +182,8 @@ impl Paths {
             path.hint = None;
         }
         path.counters.heartbeats_acked = path.counters.heartbeats_acked.saturating_add(1);
-        context.recovery.on_rtt_sample(id, now.since(asked.sent_at));
-        context.recovery.forget_losses(now);
+        let round_trip = now.since(asked.sent_at);
+        context.actions.push(Action::TakeSample { now, path: id, round_trip });
         Some(id)
     }
 

@@ -6,10 +6,11 @@ use recovery::PathId;
 use recovery::path_mtu::SizeLimits;
 use recovery::policy::{IPV6_MIN_MTU, PathMtuPolicy};
 
+use super::Paths;
+use super::action::{Action, Context};
 use super::heartbeat::Asked;
 use super::mtu_discovery::{DataSizes, PathMtuDiscovery};
 use super::path::{Path, WORD};
-use super::{Context, Paths};
 use crate::options::AssociationOptions;
 
 /// Least IPv4 packet in bytes that discovery considers: the size that every host must accept (MIN_PLPMTU).
@@ -73,8 +74,12 @@ impl Paths {
     pub(crate) fn apply_path_mtu(&mut self, context: &mut Context<'_>, path: PathId) {
         let largest = self.largest_mtu(context.options, path);
         let state = &mut self.list[path];
+        let before = state.pmdcs();
         state.set_path_mtu(largest);
-        context.recovery.set_mss(path, state.pmdcs());
+        let mss = state.pmdcs();
+        if mss != before {
+            context.actions.push(Action::SetMss { path, mss });
+        }
     }
 
     /// Whether discovery is active on any path.

@@ -7,9 +7,10 @@ use base::Instant;
 use recovery::{PATHS_MAX, PathId};
 use smallvec::SmallVec;
 
+use super::Paths;
+use super::action::Context;
 use super::addresses::{address_parameters, local_for};
 use super::path::Path;
-use super::{Context, Paths};
 use crate::wire::Parameter;
 use crate::wire::parameter::AddressTypes;
 

@@ -264,6 +264,13 @@ impl Path {
         self.trend.as_ref().and_then(|trend| trend.rising())
     }
 
+    /// Whether anything speaks against the path, which an answer of the peer refutes.
+    #[inline]
+    pub(crate) fn is_doubted(&self) -> bool {
+        let charged = self.error_count > 0 || self.expiries > 0 || self.unanswered;
+        charged || self.state != PathState::Active
+    }
+
     /// Whether it works and may carry more than heartbeats.
     pub(crate) fn is_usable(&self) -> bool {
         self.confirmed && self.state == PathState::Active

@@ -5,11 +5,11 @@
 //! copies fit the path's congestion window, and it gives no RTT sample (Karn), so that heartbeats measure the
 //! paths.
 
-use recovery::{PATHS_MAX, PathId};
+use recovery::{PATHS_MAX, PathId, Recovery};
 use smallvec::SmallVec;
 
+use super::Paths;
 use super::copies::WaitingCopies;
-use super::{Context, Paths};
 use crate::options::AssociationOptions;
 use crate::switchover::{Redundancy, RedundantWhen};
 
@@ -21,16 +21,24 @@ impl Paths {
 
     /// A packet with DATA has just left on `path`: queues copies on others.
     #[inline]
-    pub(super) fn plan_copies(&mut self, context: &Context<'_>, path: PathId) {
-        if self.are_redundant(context.options) {
-            self.queue_copies(context, path);
+    pub(super) fn plan_copies(
+        &mut self,
+        options: &AssociationOptions,
+        recovery: &Recovery,
+        path: PathId,
+    ) {
+        if self.are_redundant(options) {
+            self.queue_copies(options.switchover.redundancy, recovery, path);
         }
     }
 
     #[inline(never)]
-    fn queue_copies(&mut self, context: &Context<'_>, path: PathId) {
-        let Redundancy { when, paths } = context.options.switchover.redundancy;
-        let recovery = &*context.recovery;
+    fn queue_copies(
+        &mut self,
+        Redundancy { when, paths }: Redundancy,
+        recovery: &Recovery,
+        path: PathId,
+    ) {
         if when == RedundantWhen::WhileThin && !recovery.is_thin(path) {
             return;
         }

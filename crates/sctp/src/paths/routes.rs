@@ -5,20 +5,22 @@ use recovery::policy::RetransmissionPath;
 use recovery::{PATHS_MAX, PathId, Recovery, Routes};
 use smallvec::SmallVec;
 
+use super::Paths;
+use super::action::{Action, Context};
 use super::path::Path;
-use super::{Context, Paths};
 use crate::event::PathChange;
+use crate::options::AssociationOptions;
 use crate::switchover::{self, Candidate, PathHint};
 
 impl Paths {
     /// The paths that may carry data, as input of a decision.
-    pub(super) fn candidates(&self, recovery: &Recovery) -> SmallVec<[Candidate; PATHS_MAX]> {
+    pub(super) fn candidates(&self, context: &Context<'_>) -> SmallVec<[Candidate; PATHS_MAX]> {
         let confirmed = self.live().filter(|(_, path)| path.confirmed);
         let candidate = |(id, path): (PathId, &Path)| Candidate {
             path: id,
             state: path.state,
             errors: path.error_count,
-            srtt: recovery.srtt(id),
+            srtt: context.srtt(id),
             avoid: match path.hint {
                 Some(PathHint::Weak) => Some(Duration::MAX),
                 _ => path.rising(),
@@ -32,7 +34,7 @@ impl Paths {
         if self.list.len() < 2 {
             return;
         }
-        let candidates = self.candidates(context.recovery);
+        let candidates = self.candidates(context);
         let chosen = switchover::choose_data_path(&candidates, self.primary, self.data);
         self.move_data(context, chosen);
         let same = context.options.policy.retransmission_path == RetransmissionPath::Same;
@@ -45,9 +47,9 @@ impl Paths {
                 false if path != data => Routes::all(data),
                 _ => Routes { fast: path, timeout: alternate },
             };
-            context.recovery.set_routes(path, routes);
+            context.actions.push(Action::SetRoutes { path, routes });
             if !usable {
-                context.recovery.reroute(path, data);
+                context.actions.push(Action::Reroute { from: path, to: data });
             }
         }
     }
@@ -66,9 +68,9 @@ impl Paths {
     }
 
     /// A control chunk was not answered: it is repeated on another path (section 6.4).
-    pub(crate) fn switch_control(&mut self, recovery: &Recovery, opening: bool) {
+    pub(crate) fn switch_control(&mut self, context: &Context<'_>, opening: bool) {
         let route = self.control_route(opening);
-        self.control = switchover::choose_alternate(&self.candidates(recovery), route);
+        self.control = switchover::choose_alternate(&self.candidates(context), route);
     }
 
     /// The path on which the peer's DATA is acknowledged: the one on which it arrived, unless the reverse direction
@@ -78,20 +80,16 @@ impl Paths {
         if works { self.sack } else { self.data }
     }
 
-    /// A packet arrived on `path`.
-    pub(crate) fn on_heard(
-        &mut self,
-        now: Instant,
-        context: &mut Context<'_>,
-        path: PathId,
-        bytes: usize,
-    ) {
-        self.on_sign_of_life(now, context, path);
+    /// A packet arrived on `path`. Returns whether a needless expiry may now be [undone](Paths::excuse).
+    #[inline]
+    pub(crate) fn on_heard(&mut self, path: PathId, bytes: usize) -> bool {
         let state = &mut self.list[path];
+        state.heard = true;
         state.counters.bytes_received += bytes as u64;
         if state.confirmed {
             self.control = path;
         }
+        state.needless
     }
 
     /// User data arrived on `path`.
@@ -100,10 +98,16 @@ impl Paths {
     }
 
     /// A packet with DATA left on `path`.
-    pub(crate) fn on_data_sent(&mut self, now: Instant, context: &Context<'_>, path: PathId) {
+    pub(crate) fn on_data_sent(
+        &mut self,
+        now: Instant,
+        options: &AssociationOptions,
+        recovery: &Recovery,
+        path: PathId,
+    ) {
         let state = &mut self.list[path];
         state.heartbeat.on_data_sent(now);
         state.counters.data_packets_sent = state.counters.data_packets_sent.saturating_add(1);
-        self.plan_copies(context, path);
+        self.plan_copies(options, recovery, path);
     }
 }

@@ -5,8 +5,9 @@ use core::net::IpAddr;
 use base::{Instant, RandomStream};
 use recovery::PathId;
 
+use super::Paths;
+use super::action::{Action, Context};
 use super::heartbeat::Asked;
-use super::{Context, Paths};
 use crate::event::{Event, PathChange};
 use crate::options::AssociationOptions;
 use crate::switchover::{self, Charges, PathHint, PathState, PotentiallyFailed};
@@ -19,7 +20,7 @@ impl Paths {
         self.judge(now, context, path);
         if self.data == path && self.is_dormant() {
             // Section 8.2 does not say what to do when no path is left: all are tried in turn.
-            let next = switchover::next_in_turn(&self.candidates(context.recovery), path);
+            let next = switchover::next_in_turn(&self.candidates(context), path);
             self.move_data(context, next);
             self.review_routes(context);
         }
@@ -99,8 +100,7 @@ impl Paths {
     /// The peer acknowledged data sent on this path only, or answered its heartbeat.
     pub(crate) fn on_alive(&mut self, now: Instant, context: &mut Context<'_>, path: PathId) {
         let state = &mut self.list[path];
-        let charged = state.error_count > 0 || state.expiries > 0 || state.unanswered;
-        if charged || state.state != PathState::Active {
+        if state.is_doubted() {
             (state.error_count, state.expiries, state.unanswered) = (0, 0, false);
             self.judge(now, context, path);
         }
@@ -123,7 +123,8 @@ impl Paths {
 
     pub(super) fn announce(&self, context: &mut Context<'_>, path: PathId, change: PathChange) {
         let remote = self[path].remote();
-        context.events.announce(Event::PathChanged { path: path.number(), remote, change });
+        let event = Event::PathChanged { path: path.number(), remote, change };
+        context.actions.push(Action::Announce(event));
     }
 
     /// The retransmission timer of a path expired, whether or not that counts as an error. Returns a HEARTBEAT to
@@ -175,8 +176,8 @@ impl Paths {
         self.judge(now, context, path);
         if self.data != path && !self[path].is_usable() {
             // Data sent after the expiry has hardly arrived: no further timeout is needed.
-            context.recovery.begin_burst();
-            context.recovery.abandon_flight(now, path, self.data);
+            context.actions.push(Action::BeginBurst);
+            context.actions.push(Action::AbandonFlight { now, path, heir: self.data });
         }
     }
 
@@ -197,23 +198,9 @@ impl Paths {
         self.excuse(now, context, path);
     }
 
-    /// A packet arrived on the path.
-    pub(super) fn on_sign_of_life(
-        &mut self,
-        now: Instant,
-        context: &mut Context<'_>,
-        path: PathId,
-    ) {
-        let state = &mut self.list[path];
-        state.heard = true;
-        if state.needless {
-            self.excuse(now, context, path);
-        }
-    }
-
     /// Undoes a needless expiry on a working path from which packets arrived since. A path that data has left must
     /// answer first.
-    fn excuse(&mut self, now: Instant, context: &mut Context<'_>, path: PathId) {
+    pub(crate) fn excuse(&mut self, now: Instant, context: &mut Context<'_>, path: PathId) {
         let state = &mut self.list[path];
         let excused = state.needless && state.heard && state.state == PathState::Active;
         if excused && state.expiries > 0 {
@@ -225,6 +212,12 @@ impl Paths {
             }
             self.judge(now, context, path);
         }
+    }
+
+    /// Whether an RTT sample of the path has an [effect](Paths::on_round_trip).
+    #[inline]
+    pub(crate) fn weighs_round_trips(&self, options: &AssociationOptions, path: PathId) -> bool {
+        options.switchover.rising_rtt.is_some() || self[path].trend.is_some()
     }
 
     /// Takes an RTT sample of a path.
@@ -258,18 +251,18 @@ impl Paths {
         if !self[path].leads_to(remote) || !self[path].confirmed {
             return false;
         }
-        context.recovery.begin_burst();
+        context.actions.push(Action::BeginBurst);
         self.list[path].hint = Some(hint).filter(|hint| *hint != PathHint::Up);
         self.judge(now, context, path);
         match hint {
             PathHint::Weak => {}
             PathHint::Down if path == self.data => {}
             PathHint::Down => {
-                context.recovery.abandon_flight(now, path, self.data);
+                context.actions.push(Action::AbandonFlight { now, path, heir: self.data });
             }
             PathHint::Up => {
                 // No data waits for a timer that doubled while the path failed.
-                context.recovery.reset_backoff(now, path);
+                context.actions.push(Action::ResetBackoff { now, path });
                 self.list[path].heartbeat.unanswered = 0;
             }
         }
@@ -284,7 +277,7 @@ impl Paths {
         }
         if path == self.data {
             for from in self.ids() {
-                context.recovery.abandon_flight(now, from, path);
+                context.actions.push(Action::AbandonFlight { now, path: from, heir: path });
             }
         }
     }
