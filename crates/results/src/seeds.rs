@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::interval::{MeanInterval, mean_interval};
 use crate::numbers::mean;
-use crate::rows::{Labels, Row, Unit, full_name};
+use crate::rows::{Labels, Unit, full_name};
 
 /// Confidence of all intervals unless another is asked for.
 pub const CONFIDENCE: f64 = 0.95;
@@ -64,12 +64,6 @@ impl Series {
     /// `measure[labels]`, as rows are named.
     pub fn name(&self) -> String {
         full_name(&self.measure, &self.labels)
-    }
-
-    /// The mean over seeds as a row.
-    pub fn into_row(self) -> Row {
-        let value = self.mean();
-        Row { of: self.of, measure: self.measure, labels: self.labels, value, unit: self.unit }
     }
 
     /// Mean over seeds.

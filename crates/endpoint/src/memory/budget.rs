@@ -226,7 +226,8 @@ impl Budget {
     }
 
     /// Whether no memory can be reclaimed from any member.
-    pub fn is_empty_handed(&self) -> bool {
+    #[cfg(test)]
+    fn is_empty_handed(&self) -> bool {
         self.revocable.is_empty() && self.orphans.is_empty() && self.stuck.is_empty()
     }
 

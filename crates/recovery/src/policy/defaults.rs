@@ -1,6 +1,6 @@
 //! The default presets of applications, a line for each protocol.
 
-use super::{Only, RecoveryPolicy};
+use super::RecoveryPolicy;
 
 /// A preset: its name, and the constructor of its policy.
 type Preset = (&'static str, fn() -> RecoveryPolicy);
@@ -13,16 +13,6 @@ pub const SCTP_DEFAULT: &str = SCTP.0;
 
 /// Name of TCP's default preset.
 pub const TCP_DEFAULT: &str = TCP.0;
-
-impl Only {
-    /// Name of the protocol's default preset.
-    pub fn default_preset(self) -> &'static str {
-        match self {
-            Only::Sctp => SCTP_DEFAULT,
-            Only::Tcp => TCP_DEFAULT,
-        }
-    }
-}
 
 impl RecoveryPolicy {
     /// SCTP's default policy: the preset [`SCTP_DEFAULT`].
@@ -46,14 +36,15 @@ impl Default for RecoveryPolicy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::Only;
 
     #[test]
     fn the_default_of_each_protocol_is_the_preset_of_its_name() {
-        for (protocol, default) in [
-            (Only::Sctp, RecoveryPolicy::sctp_default()),
-            (Only::Tcp, RecoveryPolicy::tcp_default()),
+        for (protocol, name, default) in [
+            (Only::Sctp, SCTP_DEFAULT, RecoveryPolicy::sctp_default()),
+            (Only::Tcp, TCP_DEFAULT, RecoveryPolicy::tcp_default()),
         ] {
-            let preset = RecoveryPolicy::of_preset(protocol, protocol.default_preset());
+            let preset = RecoveryPolicy::of_preset(protocol, name);
             assert_eq!(preset.as_ref(), Ok(&default), "{protocol}");
             assert_eq!(default.check_for(protocol), Ok(()), "{protocol}");
         }
