@@ -1,7 +1,8 @@
-//! Data that the path carries of a stream that leaves room in its window: a loss is no reason to give a stream less.
+//! The least window that a path has earned by delivering: a loss does not shrink the window of a stream that leaves
+//! room in it.
 //!
-//! The standard controllers halve the window at a loss, since a loss means that senders fill a queue. A stream which
-//! an application offers little of does not fill one; where its packets are lost at random, its window shrinks below
+//! The standard controllers halve the window at a loss, since a loss means that senders fill a queue. A stream to
+//! which the application offers little data does not fill one; where its packets are lost at random, its window shrinks below
 //! the data of one round trip, and messages wait for seconds on a path that has room for them. As in TCP Westwood
 //! (Mascolo et al., MobiCom 2001), the window therefore keeps what was delivered in a round trip: twice that if no data
 //! waited for the window, as much if data waited but round trips show no queue. A stream that fills a queue has no
@@ -12,19 +13,19 @@ use base::{Duration, Instant};
 use super::mechanism::Mechanism;
 use crate::policy::{LeastWindow, RecoveryPolicy};
 
-/// Round trips' worth of data that the window keeps: the peer may delay its acknowledgements, and lost data is in
+/// Number of round trips whose data the window keeps: the peer may delay its acknowledgements, and lost data is in
 /// flight until the loss is found.
 const TRIPS: u16 = 2;
-/// Most packets that it keeps: as many as a new connection may send at once (RFC 6928).
+/// Most packets that the window keeps: as many as a new connection may send at once (RFC 6928).
 const MOST: u64 = 10;
 /// Round trips up to this many times the shortest are a path that became longer; longer ones have a queue, perhaps.
 const MOST_LONGER: u64 = 2;
 /// Reciprocal of the share by which the evidence shrinks in each round trip that shows less.
 const FORGOTTEN: u16 = 8;
-/// Evidence of so few bytes makes no difference to any window, and is not kept while nothing is outstanding.
+/// Most bytes of evidence that make no difference to any window: they are not kept while nothing is outstanding.
 const BLANK: u16 = 1_000;
 
-/// An acknowledgement, as far as it tells what the path carries.
+/// Facts of an acknowledgement about delivered data.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivered {
     /// Data that the acknowledgement newly reports as arrived.

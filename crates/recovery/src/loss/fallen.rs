@@ -6,9 +6,9 @@ use crate::ledger::{Ledger, PacketNumber};
 /// 6675, section 5).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Fallen {
-    /// First unit unsent at that time.
+    /// The first unit that was unsent when the window fell.
     until: u64,
-    /// Number of the next packet at that time.
+    /// Number of the next packet when the window fell.
     packet: PacketNumber,
     by_timeout: bool,
     /// Whether a congestion mark reported it as well.

@@ -16,7 +16,7 @@ const LEAST: u64 = 2;
 pub struct Inflated {
     /// The window after recovery, and the threshold.
     pub window: u64,
-    /// Additional window until then, apart from packets that left the network.
+    /// Additional window until recovery ends, apart from packets that left the network.
     pub inflation: u64,
 }
 

@@ -67,9 +67,9 @@ pub struct Rack {
     latest: Duration,
     /// Quarters of the shortest round trip in the window, less one.
     extra_quarters: u16,
-    /// Recoveries for which they stay in force.
+    /// Number of recoveries for which these quarters stay in force.
     persists: u8,
-    /// When the peer last reported data: microseconds from 1, modulo 2^32; 0 if never. Each path of each association has it.
+    /// When the peer last reported data: microseconds from 1, modulo 2^32; 0 if never. Four bytes, since each path has them.
     reported: u32,
     /// Duplicate reports do not count until a packet sent from this one on is delivered.
     round: Option<PacketNumber>,
@@ -230,8 +230,8 @@ impl Mechanism for Rack {
 #[derive(Clone, Debug)]
 pub struct RecentMinimum {
     current: Option<(Instant, Duration)>,
-    /// Minimum of the previous period; [`Duration::MAX`] if it had no sample, since each connection has several of
-    /// these.
+    /// Minimum of the previous period; [`Duration::MAX`] if it had no sample, which takes less memory than an
+    /// `Option`.
     before: Duration,
 }
 

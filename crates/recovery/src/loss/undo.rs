@@ -30,7 +30,7 @@ pub struct Undo {
     first: Option<(u64, Instant)>,
     /// Recovery ends when this unit is acknowledged.
     end: u64,
-    /// Set after that: the packet whose delivery ends all reports about this recovery.
+    /// The packet whose delivery ends all reports about this recovery; set once recovery has ended.
     last_word: Option<PacketNumber>,
 }
 

@@ -45,7 +45,7 @@ const MUCH_LONGER_HOLD: u64 = 32;
 pub(crate) struct RoundTrip {
     /// Time from the packet's transmission to its acknowledgement.
     pub(crate) measured: Duration,
-    /// The part of it for which the receiver may have delayed the acknowledgement: at most until the next packet
+    /// Part of that time for which the receiver may have delayed the acknowledgement: at most until the next packet
     /// arrived.
     pub(crate) delay: Duration,
 }
@@ -53,9 +53,9 @@ pub(crate) struct RoundTrip {
 /// Value of copies on a path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Prospect {
-    /// How many packets back they reach at most; 0 while there are none, after which they are tried step by step.
+    /// Greatest distance of copies in packets back, 0 without copies; a greater one is tried step by step.
     pub(crate) furthest: u8,
-    /// Time that they save each message, if copies are weighed.
+    /// Time that copies save each message, if they are weighed.
     pub(crate) gain: Option<Duration>,
 }
 

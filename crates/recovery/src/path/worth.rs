@@ -30,7 +30,7 @@ pub(crate) struct Worth {
     last: Option<Instant>,
     /// Mean time between a packet and the next one, if that left within a round trip, and their mean size.
     gap: Duration,
-    /// Mean deviation of those times.
+    /// Mean deviation of the times between packets.
     varies: Duration,
     weight: u32,
     /// Bytes of copies allowed, in hundredths.
@@ -98,8 +98,8 @@ impl Worth {
         self.credit.saturating_add(new.saturating_mul(u32::from(percent)))
     }
 
-    /// How many packets back, `most` at most, copies are not known to cost more than they gain, if a retransmission
-    /// takes `repair`.
+    /// Greatest distance of copies in packets back, `most` at most, at which they are not known to cost more than they
+    /// gain; a retransmission takes `repair`.
     pub(crate) fn furthest(&self, most: u8, repair: Duration) -> u8 {
         let pays = |back: &u8| self.cost(self.slope.least) <= self.gain(*back, repair);
         (1..=most).take_while(pays).count() as u8
