@@ -12,7 +12,7 @@ const built = file("../dist/live/live.html");
 const axe = readFileSync(file("../node_modules/axe-core/axe.min.js"), "utf8");
 
 /** Nothing is lost by chance, one flow, two seconds in. */
-const QUIET = "app=game&net=continent&a=sctp:rfc&b=sctp:latency&flows=1&seed=1&do=0:loss=0&at=2000";
+const LOSSLESS = "app=game&net=continent&a=sctp:rfc&b=sctp:latency&flows=1&seed=1&do=0:loss=0&at=2000";
 const MINUTE = 60_000;
 
 /** A capture at a client that sends 40 messages of 80 bytes over TCP, 100 ms apart, over a round trip of 60 ms. */
@@ -91,7 +91,7 @@ describe.skipIf(!existsSync(CHROMIUM))("the live page in Chromium", () => {
   }, 3 * MINUTE);
 
   it("lets a newcomer drop a packet, read why it was sent again, and share what came of it", async () => {
-    const page = await open(QUIET);
+    const page = await open(LOSSLESS);
     expect(await clock(page)).toBe(2);
     // A packet by the keyboard: the last one above, and the one before it.
     await page.locator(".stage.lanes").focus();
@@ -124,7 +124,7 @@ describe.skipIf(!existsSync(CHROMIUM))("the live page in Chromium", () => {
   }, 5 * MINUTE);
 
   it("describes the packet under the pointer", async () => {
-    const page = await open(QUIET);
+    const page = await open(LOSSLESS);
     const canvas = page.locator(".lanes canvas");
     const box = await canvas.boundingBox();
     if (box === null) throw new Error("no picture");
@@ -137,7 +137,7 @@ describe.skipIf(!existsSync(CHROMIUM))("the live page in Chromium", () => {
   }, 2 * MINUTE);
 
   it("changes loss and round trip, and cuts the path while it runs", async () => {
-    const page = await open(QUIET);
+    const page = await open(LOSSLESS);
     await page.locator("input[name=rtt]").focus();
     await page.keyboard.press("PageUp");
     await expect.poll(() => page.locator(".changes").textContent()).toMatch(/round trip \d+ ms from 2\.\d+ s/);
@@ -152,7 +152,7 @@ describe.skipIf(!existsSync(CHROMIUM))("the live page in Chromium", () => {
   }, 5 * MINUTE);
 
   it("leads through the first step: a second above, a fraction of it below", async () => {
-    const page = await open(QUIET);
+    const page = await open(LOSSLESS);
     await page.getByRole("button", { name: /Why a lost packet costs a second/ }).click();
     const words = page.locator(".words");
     await expect.poll(() => words.textContent()).toContain("Four times a second");
@@ -163,7 +163,7 @@ describe.skipIf(!existsSync(CHROMIUM))("the live page in Chromium", () => {
   }, 5 * MINUTE);
 
   it("takes another application, network and policies, and says what cannot be", async () => {
-    const page = await open(QUIET);
+    const page = await open(LOSSLESS);
     await page.locator("select[name=application]").selectOption("trading");
     await page.locator("select[name=network]").selectOption("two-paths");
     await page.locator("select[name=policy-0]").selectOption("tcp:sack");
@@ -176,7 +176,7 @@ describe.skipIf(!existsSync(CHROMIUM))("the live page in Chromium", () => {
   }, 3 * MINUTE);
 
   it("runs the traffic of a capture, and refuses what is none", async () => {
-    const page = await open(QUIET);
+    const page = await open(LOSSLESS);
     const choose = page.locator("input[type=file]");
     await choose.setInputFiles({ name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("no capture at all") });
     await expect.poll(() => page.getByRole("alert").textContent()).toMatch(/notes\.txt: .*capture/);
@@ -216,12 +216,12 @@ describe.skipIf(!existsSync(CHROMIUM))("the live page in Chromium", () => {
   }, 3 * MINUTE);
 
   it("fits a phone", async () => {
-    const page = await open(QUIET, { viewport: { width: 375, height: 740 }, isMobile: true, hasTouch: true });
+    const page = await open(LOSSLESS, { viewport: { width: 375, height: 740 }, isMobile: true, hasTouch: true });
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(375);
   }, 2 * MINUTE);
 
   it.each(["light", "dark"] as const)("has no fault that axe knows, when %s", async (colorScheme) => {
-    const page = await open(QUIET, { colorScheme });
+    const page = await open(LOSSLESS, { colorScheme });
     await page.locator(".stage.lanes").focus();
     await page.keyboard.press("ArrowRight");
     await page.getByText("The last packets as a list").click();

@@ -9,7 +9,7 @@ use ::io::{Clock, PcapTap};
 use base::{DatagramMeta, Instant, Transmit};
 use bytes::Bytes;
 use qlog::EventLine;
-use thinstream::{Carrier, PacketTap, TimedEvent};
+use thinstream::{Encapsulation, PacketTap, TimedEvent};
 
 /// A file that cannot be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -147,12 +147,12 @@ impl PacketFile {
     pub(crate) fn create(
         path: Option<&Path>,
         name: &str,
-        carrier: Carrier,
+        encapsulation: Encapsulation,
         clock: Clock,
     ) -> Result<PacketFile, FileError> {
         let Some(path) = path else { return Ok(PacketFile { open: None }) };
         let file = ResultFile::open(path).map_err(|error| FileError::new("write", path, error))?;
-        let decrypted = if carrier.is_secure() { ", decrypted" } else { "" };
+        let decrypted = if encapsulation.is_secure() { ", decrypted" } else { "" };
         let waiting = Some((file, format!("{name}{decrypted}"), clock));
         let capture = Capture { waiting, begun: None, failure: None };
         Ok(PacketFile { open: Some((path.to_owned(), Arc::new(Mutex::new(Some(capture))))) })
@@ -244,7 +244,10 @@ mod tests {
     #[test]
     fn files_of_a_run_that_fails_at_once_keep_what_they_had() {
         let (packets, events) = (earlier("kept.pcapng"), earlier("kept.sqlog"));
-        drop(PacketFile::create(Some(&packets), "send", Carrier::Secure, Clock::start()).unwrap());
+        drop(
+            PacketFile::create(Some(&packets), "send", Encapsulation::Secure, Clock::start())
+                .unwrap(),
+        );
         drop(EventFile::create(Some(&events)).unwrap());
         for path in [packets, events] {
             assert_eq!(std::fs::read_to_string(&path).unwrap(), "an earlier result");
@@ -255,7 +258,7 @@ mod tests {
     #[test]
     fn files_of_a_run_that_ends_have_what_it_wrote_and_nothing_else() {
         let (packets, events) = (earlier("new.pcapng"), earlier("new.sqlog"));
-        PacketFile::create(Some(&packets), "send", Carrier::Secure, Clock::start())
+        PacketFile::create(Some(&packets), "send", Encapsulation::Secure, Clock::start())
             .unwrap()
             .finish()
             .unwrap();

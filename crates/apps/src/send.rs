@@ -26,7 +26,7 @@ use io::Clock;
 use lab::{Arrivals, Limit, Recording, Sizes, WorkloadPlan};
 use thinstream::policy::SCTP_DEFAULT;
 use thinstream::{
-    AssociationOptions, Carrier, DEFAULT_PORT, Identity, MemoryLimits, RecoveryPolicy,
+    AssociationOptions, DEFAULT_PORT, Encapsulation, Identity, MemoryLimits, RecoveryPolicy,
 };
 
 use crate::files::{EventFile, PacketFile, unwritten};
@@ -50,8 +50,8 @@ pub struct SendOptions {
     pub further: Vec<SocketAddr>,
     /// Addresses to send from, those of all paths of a multihomed client; none leaves it to the system.
     pub local: Vec<SocketAddr>,
-    /// Carrier of packets.
-    pub carrier: Carrier,
+    /// Encapsulation of packets.
+    pub encapsulation: Encapsulation,
     /// The key by which the server knows this client; none makes one that ends with it.
     pub identity: Option<Identity>,
     /// How this client knows the server. None for packets in plain alone, which prove no key.
@@ -161,7 +161,7 @@ impl SendOptions {
             other: None,
             further: Vec::new(),
             local: Vec::new(),
-            carrier: Carrier::Secure,
+            encapsulation: Encapsulation::Secure,
             identity: None,
             server: None,
             sctp_port: DEFAULT_PORT,
@@ -231,7 +231,8 @@ pub async fn send_until(
     let trust = options.server.as_ref().map(ServerKey::trust).transpose()?;
     let mut source = Source::open(&options.messages, clock)?;
     let events = EventFile::create(options.events.as_deref())?;
-    let packets = PacketFile::create(options.pcap.as_deref(), "send", options.carrier, clock)?;
+    let packets =
+        PacketFile::create(options.pcap.as_deref(), "send", options.encapsulation, clock)?;
     let other = options.other.map_or_else(String::new, |other| format!(" or {other}"));
     let SendOptions { to, sctp_port, .. } = options;
     notice(Notice::Line(format!("connecting to {to}{other}, SCTP port {sctp_port}")));

@@ -17,7 +17,7 @@ use base::Duration;
 use io::{BindError, Clock};
 use thinstream::policy::SCTP_DEFAULT;
 use thinstream::{
-    Association, AssociationOptions, Carrier, DEFAULT_PORT, Endpoint, EndpointError,
+    Association, AssociationOptions, DEFAULT_PORT, Encapsulation, Endpoint, EndpointError,
     EndpointOptions, Fingerprint, Identity, MemoryLimits, RecoveryPolicy, RefusedClient, Trust,
 };
 use tokio::task::JoinSet;
@@ -31,8 +31,8 @@ use client::{Client, Totals};
 pub struct ServeOptions {
     /// Addresses to listen at, one or the several of a multihomed server; port 0 selects a free port.
     pub listen: Vec<SocketAddr>,
-    /// Carrier of packets.
-    pub carrier: Carrier,
+    /// Encapsulation of packets.
+    pub encapsulation: Encapsulation,
     /// The key by which clients know it; none makes one that ends with it.
     pub identity: Option<Identity>,
     /// Clients that it serves, as far as they prove keys.
@@ -80,7 +80,7 @@ impl ServeOptions {
     pub fn new(listen: SocketAddr) -> ServeOptions {
         ServeOptions {
             listen: vec![listen],
-            carrier: Carrier::Secure,
+            encapsulation: Encapsulation::Secure,
             identity: None,
             clients: Trust::Any,
             sctp_port: DEFAULT_PORT,
@@ -148,7 +148,8 @@ pub async fn serve_until(
     let clock = Clock::start();
     let events: SharedEventFile =
         Arc::new(Mutex::new(EventFile::create(options.events.as_deref())?));
-    let packets = PacketFile::create(options.pcap.as_deref(), "serve", options.carrier, clock)?;
+    let packets =
+        PacketFile::create(options.pcap.as_deref(), "serve", options.encapsulation, clock)?;
     let endpoint = Endpoint::bind_all(&options.listen, endpoint_options(options, clock, &packets))?;
     let listen = endpoint.local_addr();
     let everywhere = addresses(&endpoint.local_addrs());
@@ -213,7 +214,7 @@ fn endpoint_options(options: &ServeOptions, clock: Clock, packets: &PacketFile) 
     let usual = EndpointOptions::server();
     let places = usual.max_associations.min(options.memory / MEMORY_PER_PLACE).max(1);
     EndpointOptions {
-        carrier: options.carrier,
+        encapsulation: options.encapsulation,
         identity: options.identity.clone(),
         clients: options.clients.clone(),
         sctp_port: Some(options.sctp_port),

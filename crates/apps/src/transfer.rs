@@ -4,7 +4,7 @@ use base::Duration;
 use results::LatencySummary;
 use results::text_table::Table;
 use serde::Serialize;
-use thinstream::{AssociationStats, Carrier};
+use thinstream::{AssociationStats, Encapsulation};
 
 use crate::paths::{self, PathReport};
 use crate::retransmissions::Retransmissions;
@@ -48,7 +48,7 @@ pub struct TransferReport {
 }
 
 impl TransferReport {
-    pub(crate) fn new(stats: &AssociationStats, carrier: Carrier) -> TransferReport {
+    pub(crate) fn new(stats: &AssociationStats, encapsulation: Encapsulation) -> TransferReport {
         let counters = &stats.counters;
         let mut report = TransferReport {
             retransmissions: stats.recovery.retransmissions.into(),
@@ -65,7 +65,7 @@ impl TransferReport {
             ..TransferReport::default()
         };
         if let Some(path) = stats.paths.get(usize::from(stats.data_path)) {
-            let headers = header_size(path.remote, carrier);
+            let headers = header_size(path.remote, encapsulation);
             report.bytes_sent = counters.bytes_sent + counters.packets_sent * headers;
             report.bytes_received = counters.bytes_received + counters.packets_received * headers;
             report.srtt_ms = path.recovery.srtt.map(Duration::as_millis_f64);
@@ -111,12 +111,12 @@ impl TransferReport {
 const RECORD: u64 = 22;
 
 /// Bytes of the IP and UDP headers of a packet, and of the record around it where it is encrypted.
-pub(crate) fn header_size(remote: std::net::SocketAddr, carrier: Carrier) -> u64 {
+pub(crate) fn header_size(remote: std::net::SocketAddr, encapsulation: Encapsulation) -> u64 {
     let ip = if remote.ip().to_canonical().is_ipv4() { 20 } else { 40 };
-    match carrier {
-        Carrier::Secure => ip + 8 + RECORD,
-        Carrier::PlainUdp => ip + 8,
-        Carrier::PlainRawIp => ip,
+    match encapsulation {
+        Encapsulation::Secure => ip + 8 + RECORD,
+        Encapsulation::PlainUdp => ip + 8,
+        Encapsulation::PlainRawIp => ip,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use thinstream::{Carrier, Identity};
+use thinstream::{Encapsulation, Identity};
 
 use crate::failure::Failure;
 
@@ -23,12 +23,12 @@ pub(crate) struct Security {
 }
 
 impl Security {
-    /// Carrier of packets that the options select.
-    pub(crate) fn carrier(&self) -> Result<Carrier, Failure> {
+    /// Encapsulation of packets that the options select.
+    pub(crate) fn encapsulation(&self) -> Result<Encapsulation, Failure> {
         match (self.plain, self.raw_ip) {
-            (false, false) => Ok(Carrier::Secure),
-            (true, false) => Ok(Carrier::PlainUdp),
-            (true, true) => Ok(Carrier::PlainRawIp),
+            (false, false) => Ok(Encapsulation::Secure),
+            (true, false) => Ok(Encapsulation::PlainUdp),
+            (true, true) => Ok(Encapsulation::PlainRawIp),
             (false, true) => Err(Failure::usage(
                 "--raw-ip cannot be encrypted, since DTLS goes over UDP; --plain --raw-ip sends in plain",
             )),

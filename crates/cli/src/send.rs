@@ -200,7 +200,7 @@ impl Arguments {
         };
         Ok(SendOptions {
             local: self.local.iter().map(|local| local.0).collect(),
-            carrier: self.security.carrier()?,
+            encapsulation: self.security.encapsulation()?,
             identity: self.security.named_key()?,
             server: self.server()?,
             sctp_port: self.sctp_port,

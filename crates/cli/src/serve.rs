@@ -152,7 +152,7 @@ impl Arguments {
             options.listen = self.local.iter().map(|local| local.or_port(SERVER_PORT)).collect();
         }
         Ok(ServeOptions {
-            carrier: self.security.carrier()?,
+            encapsulation: self.security.encapsulation()?,
             identity: self.identity()?,
             clients: self.clients()?,
             sctp_port: self.sctp_port,

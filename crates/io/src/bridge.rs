@@ -4,7 +4,7 @@
 use std::io;
 
 use base::Instant;
-use netsim::link::{Carried, Link, LinkConfig, LinkConfigError, LinkStatistics, flip_bit};
+use netsim::link::{Link, LinkConfig, LinkConfigError, LinkPacket, LinkStatistics, flip_bit};
 
 use crate::clock::{Alarm, Clock};
 use crate::ip;
@@ -19,7 +19,7 @@ const BURST: usize = 64;
 #[derive(Clone, Debug)]
 struct Whole(Vec<u8>);
 
-impl Carried for Whole {
+impl LinkPacket for Whole {
     fn is_ecn_capable(&self) -> bool {
         ip::codepoint(&self.0).is_some_and(|ecn| ecn.is_ecn_capable())
     }

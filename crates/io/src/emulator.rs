@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base::{DatagramMeta, Duration, Ecn, HashKey, Instant};
 use bytes::Bytes;
-use netsim::link::{Admission, Carried, Link, Outcome};
+use netsim::link::{Admission, Link, LinkPacket, Outcome};
 use tokio::sync::Notify;
 use tokio::task::{AbortHandle, JoinHandle};
 
@@ -87,7 +87,7 @@ impl RelayPacket {
     }
 }
 
-impl Carried for RelayPacket {
+impl LinkPacket for RelayPacket {
     fn is_ecn_capable(&self) -> bool {
         self.ecn.is_ecn_capable()
     }

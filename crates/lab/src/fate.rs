@@ -136,12 +136,12 @@ mod tests {
     }
 
     #[test]
-    fn a_higher_loss_strikes_all_that_a_lower_one_does() {
+    fn a_higher_loss_takes_all_that_a_lower_one_does() {
         let mut raised = FlowFate::forward(1, 1, FIVE);
         raised.set_probability(Probability::from_ratio(20, 100));
-        let struck: Vec<u64> = (0..1000).filter(|message| raised.is_lost([*message])).collect();
+        let taken: Vec<u64> = (0..1000).filter(|message| raised.is_lost([*message])).collect();
         let lower = lost(1, 1, 1000);
-        assert!(lower.iter().all(|message| struck.contains(message)) && struck.len() > 150);
+        assert!(lower.iter().all(|message| taken.contains(message)) && taken.len() > 150);
     }
 
     #[test]

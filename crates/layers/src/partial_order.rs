@@ -104,7 +104,7 @@ pub struct PartialOrderOptions {
 /// A delivery of the layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// A message whose turn has come.
+    /// A message that may be delivered: all before it were.
     Message {
         /// Number of the message, as the sender knows it.
         number: MessageNumber,
@@ -113,7 +113,7 @@ pub enum Delivery {
         /// Payload; may be empty.
         payload: Bytes,
     },
-    /// The turn of a message that the sender abandoned.
+    /// A message that the sender abandoned, where it would have been delivered.
     Abandoned {
         /// Number of the message, as the sender knows it.
         number: MessageNumber,
@@ -268,7 +268,7 @@ impl PartialOrder {
         }
     }
 
-    /// Output: the next message whose turn has come. After taking any, drain
+    /// Output: the next message that may be delivered. After taking any, drain
     /// [`PartialOrder::poll_outgoing`], since the sender may have to be told.
     pub fn poll_delivery(&mut self) -> Option<Delivery> {
         let delivery = self.incoming.poll()?;

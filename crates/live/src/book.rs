@@ -24,7 +24,7 @@ pub(crate) struct Book {
 
 /// A message in a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Carried {
+pub(crate) struct Transmission {
     /// Number of the message.
     pub(crate) message: u64,
     /// Number of the transmission; the first is 1.
@@ -42,8 +42,8 @@ impl Book {
     }
 
     /// The messages of a packet with these units, which leaves now.
-    pub(crate) fn carried(&mut self, spans: &[Span]) -> Vec<Carried> {
-        let mut found: Vec<Carried> = Vec::new();
+    pub(crate) fn transmissions(&mut self, spans: &[Span]) -> Vec<Transmission> {
+        let mut found: Vec<Transmission> = Vec::new();
         for span in spans {
             if self.protocol == Protocol::Sctp && span.start >= self.sent_to && span.begins {
                 self.begins.push(span.start);
@@ -54,7 +54,7 @@ impl Book {
                 if found.iter().all(|one| one.message != message) {
                     let copy = self.copies.entry(message).or_insert(0);
                     *copy += 1;
-                    found.push(Carried { message, copy: *copy });
+                    found.push(Transmission { message, copy: *copy });
                 }
             }
         }

@@ -8,7 +8,7 @@ use lab::FlowFate;
 use netsim::Packet;
 use netsim::link::LossOracle;
 
-use crate::book::Carried;
+use crate::book::Transmission;
 use crate::change::{Side, What};
 
 /// Losses on the links of a side, reported by the watcher that sees each packet before a link does.
@@ -69,7 +69,7 @@ impl Fates {
     }
 
     /// Whether the sender's next packet is lost, by chance or since a visitor dropped it.
-    pub(crate) fn strikes(&mut self, messages: &[Carried], dropped: &Dropped) -> bool {
+    pub(crate) fn loses_next(&mut self, messages: &[Transmission], dropped: &Dropped) -> bool {
         // The last new message decides, as in plans: those before it in the packet differ between policies.
         let newest = messages.iter().rfind(|one| one.copy == 1).map(|one| one.message);
         let lost = self.there.is_lost(newest);
@@ -104,7 +104,7 @@ impl Dropped {
         }
     }
 
-    fn has(&self, carried: &Carried) -> bool {
-        self.copies.contains(&(carried.message, carried.copy))
+    fn has(&self, transmission: &Transmission) -> bool {
+        self.copies.contains(&(transmission.message, transmission.copy))
     }
 }

@@ -11,7 +11,7 @@ use netsim::{HostId, Packet};
 use recovery::RecoveryPolicy;
 use results::Role;
 
-use crate::book::{Book, Carried};
+use crate::book::{Book, Transmission};
 use crate::change::{Change, Side, What};
 use crate::fates::{Dropped, Fates, Struck};
 use crate::frame::{Line, SideFrame, Told};
@@ -156,7 +156,7 @@ fn role_name(role: Role) -> &'static str {
 
 impl Flow {
     /// The messages of the sender's packet.
-    fn carried(&mut self, packet: &Packet) -> Vec<Carried> {
+    fn transmissions(&mut self, packet: &Packet) -> Vec<Transmission> {
         let (protocol, first) = {
             let log = self.log.borrow();
             (log.protocol(), log.first_number())
@@ -167,7 +167,7 @@ impl Flow {
         for_each_span((protocol, first), &datagram.payload, &datagram.tail, near, &mut |span| {
             spans.push(span);
         });
-        self.book.carried(&spans)
+        self.book.transmissions(&spans)
     }
 }
 
@@ -209,10 +209,10 @@ impl Checker for Watch {
         let nothing = Dropped::default();
         let Some(flow) = self.flows.get_mut(number) else { return };
         let dropped = if is_shown { &self.dropped } else { &nothing };
-        let carried = if end == 0 { flow.carried(packet) } else { Vec::new() };
+        let transmissions = if end == 0 { flow.transmissions(packet) } else { Vec::new() };
         let (lost, answer) = match end {
             _ if now < self.begin => (false, 0),
-            0 => (flow.fates.strikes(&carried, dropped), 0),
+            0 => (flow.fates.loses_next(&transmissions, dropped), 0),
             _ => flow.fates.strikes_answer(dropped),
         };
         if lost {
@@ -222,8 +222,8 @@ impl Checker for Watch {
             return;
         }
         if let Some(mut line) = self.shown.line(packet, end, &flow.log, self.begin) {
-            line.messages = carried.iter().map(|one| (one.message, one.copy)).collect();
-            line.drop = drop_text(self.side, line.role, &carried, end, answer);
+            line.messages = transmissions.iter().map(|one| (one.message, one.copy)).collect();
+            line.drop = drop_text(self.side, line.role, &transmissions, end, answer);
             self.shown.lines.push(line);
         }
     }
@@ -243,17 +243,25 @@ impl Checker for Watch {
 }
 
 /// The change that drops a packet; empty where none can.
-fn drop_text(side: Side, role: &str, carried: &[Carried], end: u8, answer: u64) -> String {
+fn drop_text(
+    side: Side,
+    role: &str,
+    transmissions: &[Transmission],
+    end: u8,
+    answer: u64,
+) -> String {
     let zero = Duration::ZERO;
     let what = match (end, role) {
         (1, _) => Some(What::DropAnswer { side, number: answer }),
         (_, "data" | "along") => {
-            let first = carried.iter().find(|one| one.copy == 1).or(carried.last());
+            let first = transmissions.iter().find(|one| one.copy == 1).or(transmissions.last());
             first.map(|one| What::DropMessage(one.message))
         }
-        _ => {
-            carried.first().map(|one| What::DropCopy { side, message: one.message, copy: one.copy })
-        }
+        _ => transmissions.first().map(|one| What::DropCopy {
+            side,
+            message: one.message,
+            copy: one.copy,
+        }),
     };
     what.map(|what| Change { at: zero, what }.to_string()).unwrap_or_default()
 }

@@ -30,6 +30,8 @@ pub mod simulation;
 pub mod topology;
 
 pub use checker::{Checker, Conservation, RunEnd, Violation};
-pub use link::{Carried, Delivery, DropCause, Jitter, Link, LinkConfig, LinkStatistics, LossModel};
+pub use link::{
+    Delivery, DropCause, Jitter, Link, LinkConfig, LinkPacket, LinkStatistics, LossModel,
+};
 pub use packet::{AddressedDatagram, HostId, LinkId, Packet};
 pub use simulation::{Host, Simulation, Stalled};

@@ -11,7 +11,6 @@
 //! so a packet costs one event, at its arrival. Only CoDel, alone or in queues of flows, decides when a packet's turn
 //! comes: then it costs an event more, and what became of it is reported by [`Link::poll_outcome`].
 
-mod carried;
 mod config;
 mod cross;
 mod error;
@@ -20,6 +19,7 @@ mod framing;
 mod jitter;
 mod line;
 mod lines;
+mod link_packet;
 mod loss;
 mod profile;
 mod queue;
@@ -30,13 +30,13 @@ mod tests;
 mod variate;
 mod wifi;
 
-pub use carried::Carried;
 pub use config::{LinkConfig, Reorder};
 pub use cross::CrossTraffic;
 pub use error::LinkConfigError;
 pub use framing::Framing;
 pub use jitter::Jitter;
 pub use lines::ParseLinesError;
+pub use link_packet::LinkPacket;
 pub use loss::{GilbertElliott, LossModel, TimedGilbert};
 pub use profile::{ProfileStep, RateChange, parse_profile};
 pub use queue::{
@@ -300,7 +300,7 @@ impl<P> Link<P> {
     }
 }
 
-impl<P: Clone + Carried> Link<P> {
+impl<P: Clone + LinkPacket> Link<P> {
     /// Input: offers `packet` of `size` bytes on the wire. A `now` before the latest seen counts as that.
     pub fn send(&mut self, now: Instant, mut packet: P, size: u64) -> Admission<P> {
         self.take_turns(now);

@@ -6,7 +6,7 @@ use core::ops::Range;
 use base::{Ecn, HashKey, Instant};
 use bytes::Bytes;
 
-use crate::link::Carried;
+use crate::link::LinkPacket;
 /// A host of a simulation, numbered in the order of their making.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HostId(pub u32);
@@ -88,7 +88,7 @@ impl Packet {
     }
 }
 
-impl Carried for Packet {
+impl LinkPacket for Packet {
     fn is_ecn_capable(&self) -> bool {
         self.datagram.ecn.is_ecn_capable()
     }

@@ -402,7 +402,7 @@ impl Sessions {
         }
         match session.ended() {
             None => return,
-            Some(Ended::Quietly) => self.stats.half_open_failed += 1,
+            Some(Ended::Unannounced) => self.stats.half_open_failed += 1,
             Some(Ended::With(notice)) => {
                 self.stats.failed += u64::from(matches!(notice, Notice::Failed { .. }));
                 self.note(notice);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use thinstream::{
-    Association, AssociationOptions, Bytes, Carrier, Endpoint, EndpointOptions, PeerAddress,
+    Association, AssociationOptions, Bytes, Encapsulation, Endpoint, EndpointOptions, PeerAddress,
     StreamId,
 };
 
@@ -19,8 +19,10 @@ const BURST: u64 = 100;
 
 fn main() -> Result<()> {
     println!("| | allocations | bytes allocated | wake-ups |\n|---|---:|---:|---:|");
-    for (name, carrier) in [("encrypted", Carrier::Secure), ("plain", Carrier::PlainUdp)] {
-        let [one, burst] = measure(carrier)?;
+    for (name, encapsulation) in
+        [("encrypted", Encapsulation::Secure), ("plain", Encapsulation::PlainUdp)]
+    {
+        let [one, burst] = measure(encapsulation)?;
         println!("| {name}, one message at a time, and its echo | {one} |");
         println!("| {name}, bursts of {BURST} messages one way | {burst} |");
     }
@@ -28,7 +30,7 @@ fn main() -> Result<()> {
 }
 
 /// Cost of a message, both ends together, one at a time and in bursts: cells of the table.
-pub fn measure(carrier: Carrier) -> Result<[String; 2]> {
+pub fn measure(encapsulation: Encapsulation) -> Result<[String; 2]> {
     // The thread parks when no task is ready: each return from there is a wake-up.
     let wakes = Arc::new(AtomicU64::new(0));
     let woken = Arc::clone(&wakes);
@@ -36,7 +38,7 @@ pub fn measure(carrier: Carrier) -> Result<[String; 2]> {
         .enable_all()
         .on_thread_unpark(move || _ = woken.fetch_add(1, Ordering::Relaxed))
         .build()?;
-    let (client, server, _endpoint) = runtime.block_on(pair(carrier))?;
+    let (client, server, _endpoint) = runtime.block_on(pair(encapsulation))?;
     let payload = Bytes::from_static(&[7; 100]);
     let mut measured = [String::new(), String::new()];
     for (cell, burst) in measured.iter_mut().zip([false, true]) {
@@ -57,11 +59,12 @@ pub fn measure(carrier: Carrier) -> Result<[String; 2]> {
     Ok(measured)
 }
 
-async fn pair(carrier: Carrier) -> Result<(Association, Association, Endpoint)> {
+async fn pair(encapsulation: Encapsulation) -> Result<(Association, Association, Endpoint)> {
     let address = "127.0.0.1:0".parse()?;
-    let server = Endpoint::bind(address, EndpointOptions { carrier, ..EndpointOptions::server() })?;
+    let server =
+        Endpoint::bind(address, EndpointOptions { encapsulation, ..EndpointOptions::server() })?;
     let endpoint =
-        Endpoint::bind(address, EndpointOptions { carrier, ..EndpointOptions::client() })?;
+        Endpoint::bind(address, EndpointOptions { encapsulation, ..EndpointOptions::client() })?;
     let peer = PeerAddress::from(server.local_addr());
     let peer = match server.fingerprint() {
         Some(key) => peer.trusting(key),

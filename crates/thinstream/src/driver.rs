@@ -20,7 +20,7 @@ use self::builder::{Builder, Security};
 use self::carrier::OpenCarrier;
 use crate::error::{AssociationError, EndpointError};
 use crate::node::Node;
-use crate::options::{Carrier, EndpointOptions, secret};
+use crate::options::{Encapsulation, EndpointOptions, secret};
 use crate::peer_address::PeerAddress;
 use crate::shards::Shards;
 use crate::tap::SharedTap;
@@ -96,7 +96,7 @@ impl Driver {
         let (incoming, refused) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let fingerprint = security.as_ref().map(|own| own.fingerprint);
         // A raw socket sees the packets for every SCTP port of its address.
-        let shares_address = options.carrier == Carrier::PlainRawIp;
+        let shares_address = options.encapsulation == Encapsulation::PlainRawIp;
         let builder = Builder {
             machine: sctp::EndpointOptions {
                 port: sctp_port,
@@ -207,7 +207,7 @@ struct Limits {
 impl Limits {
     fn of(options: &EndpointOptions) -> Limits {
         Limits {
-            secure: options.carrier.is_secure(),
+            secure: options.encapsulation.is_secure(),
             dead_after: options.dead_after.map(base::Duration::from),
             send_buffer: options.send_buffer,
             memory: MemoryLimits {

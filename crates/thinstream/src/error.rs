@@ -128,7 +128,7 @@ pub enum ConnectError {
         own: Option<Fingerprint>,
     },
     /// A key was asked for, and packets in plain prove none.
-    #[error("packets in plain prove no key: the trust in {remote} goes with Carrier::Secure")]
+    #[error("packets in plain prove no key: the trust in {remote} goes with Encapsulation::Secure")]
     NotSecure {
         /// Address of the peer whose trust was given.
         remote: SocketAddr,

@@ -2,7 +2,7 @@
 //! each of which a user or a machine waits for, over networks that lose packets.
 //!
 //! **Traffic is encrypted and peers prove their keys** (DTLS 1.3 below SCTP, RFC 8261 and RFC
-//! 9147), unless an endpoint is opened with [`Carrier::PlainUdp`] or [`Carrier::PlainRawIp`]. A
+//! 9147), unless an endpoint is opened with [`Encapsulation::PlainUdp`] or [`Encapsulation::PlainRawIp`]. A
 //! peer is identified by the [`Fingerprint`] of its key, as with ssh, or by a certificate of an
 //! authority ([`Trust::Authority`]). A client names the server's key, or how to verify it
 //! ([`Trust`]); a server can identify its clients ([`Association::peer`]) and restrict them
@@ -185,7 +185,8 @@ pub use io::HandOverStatistics;
 pub use node::RefusedClient;
 pub use notices::{AbandonNotice, PathEvent};
 pub use options::{
-    Carrier, DEAD_AFTER, DEFAULT_PORT, EndpointOptions, SEND_BUFFER, SendOptions, new_identity,
+    DEAD_AFTER, DEFAULT_PORT, Encapsulation, EndpointOptions, SEND_BUFFER, SendOptions,
+    new_identity,
 };
 pub use peer_address::PeerAddress;
 #[cfg(feature = "qlog")]

@@ -25,7 +25,7 @@ pub const SEND_BUFFER: usize = 256 << 10;
 
 /// Protocol that carries SCTP packets between hosts, with or without DTLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Carrier {
+pub enum Encapsulation {
     /// DTLS 1.3 in UDP datagrams (RFC 8261, RFC 9147): encrypted, and both ends prove their keys.
     #[default]
     Secure,
@@ -37,10 +37,10 @@ pub enum Carrier {
     PlainRawIp,
 }
 
-impl Carrier {
+impl Encapsulation {
     /// Whether packets are encrypted and peers prove their keys.
     pub fn is_secure(self) -> bool {
-        self == Carrier::Secure
+        self == Encapsulation::Secure
     }
 }
 
@@ -57,10 +57,10 @@ pub(crate) fn secret() -> [u8; 32] {
     seed
 }
 
-/// Addresses, carrier, limits and defaults of an endpoint.
+/// Addresses, encapsulation, limits and defaults of an endpoint.
 pub struct EndpointOptions {
-    /// Carrier of SCTP packets: DTLS in UDP unless chosen otherwise.
-    pub carrier: Carrier,
+    /// Encapsulation of SCTP packets: DTLS in UDP unless chosen otherwise.
+    pub encapsulation: Encapsulation,
     /// The key by which peers identify this side; none makes a new one for the life of the
     /// endpoint. Ignored in plain.
     pub identity: Option<Identity>,
@@ -129,7 +129,7 @@ impl EndpointOptions {
     pub fn client() -> EndpointOptions {
         let defaults = sctp::EndpointOptions::default();
         EndpointOptions {
-            carrier: Carrier::default(),
+            encapsulation: Encapsulation::default(),
             identity: None,
             clients: Trust::Any,
             sctp_port: None,
@@ -151,7 +151,7 @@ impl EndpointOptions {
 impl fmt::Debug for EndpointOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EndpointOptions")
-            .field("carrier", &self.carrier)
+            .field("encapsulation", &self.encapsulation)
             .field("sctp_port", &self.sctp_port)
             .field("listen", &self.listen)
             .field("shards", &self.shards)

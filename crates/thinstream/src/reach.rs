@@ -60,13 +60,13 @@ fn in_turn(addresses: impl Iterator<Item = SocketAddr>) -> Vec<SocketAddr> {
     let (own, other): (Vec<_>, Vec<_>) =
         found.into_iter().partition(|address| address.is_ipv4() == first_is_ipv4);
     let (mut own, mut other) = (own.into_iter(), other.into_iter());
-    let mut turn = Vec::new();
+    let mut mixed = Vec::new();
     loop {
-        let before = turn.len();
-        turn.extend(own.next());
-        turn.extend(other.next());
-        if turn.len() == before {
-            return turn;
+        let before = mixed.len();
+        mixed.extend(own.next());
+        mixed.extend(other.next());
+        if mixed.len() == before {
+            return mixed;
         }
     }
 }

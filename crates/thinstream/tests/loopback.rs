@@ -8,9 +8,9 @@ use base::{DatagramMeta, Instant, Transmit};
 use bytes::Bytes;
 use support::*;
 use thinstream::{
-    Association, AssociationError, AssociationOptions, AssociationStats, Carrier, ConnectError,
-    Endpoint, EndpointError, EndpointOptions, Failure, PacketTap, PeerAddress, Ppid, RecoveryEvent,
-    SendError, SendOptions, StreamId, TrySendError,
+    Association, AssociationError, AssociationOptions, AssociationStats, ConnectError,
+    Encapsulation, Endpoint, EndpointError, EndpointOptions, Failure, PacketTap, PeerAddress, Ppid,
+    RecoveryEvent, SendError, SendOptions, StreamId, TrySendError,
 };
 
 #[tokio::test]
@@ -394,7 +394,7 @@ async fn the_endpoint_works_over_ipv6_too() {
 
 #[tokio::test]
 async fn without_udp_two_endpoints_share_an_address_by_their_ports() {
-    let raw = |options| EndpointOptions { carrier: Carrier::PlainRawIp, ..options };
+    let raw = |options| EndpointOptions { encapsulation: Encapsulation::PlainRawIp, ..options };
     let address = "127.0.0.1:0".parse().unwrap();
     let server = match Endpoint::bind(address, raw(server_options())) {
         Ok(server) => server,

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use support::*;
 use thinstream::{
-    Association, AssociationError, AssociationOptions, Authority, Carrier, ConnectError, Endpoint,
-    EndpointOptions, Identity, PeerAddress, PeerList, Refusal, Trust, new_identity,
+    Association, AssociationError, AssociationOptions, Authority, ConnectError, Encapsulation,
+    Endpoint, EndpointOptions, Identity, PeerAddress, PeerList, Refusal, Trust, new_identity,
 };
 use tokio::net::UdpSocket;
 
@@ -141,7 +141,8 @@ async fn without_a_word_on_the_servers_key_no_client_begins_and_none_goes_on_in_
     let address = server().local_addr();
     let error = Association::connect(address, quick_options()).await.unwrap_err();
     assert!(matches!(error, ConnectError::NoTrust { remote } if remote == address), "{error}");
-    let options = EndpointOptions { carrier: Carrier::PlainUdp, ..EndpointOptions::client() };
+    let options =
+        EndpointOptions { encapsulation: Encapsulation::PlainUdp, ..EndpointOptions::client() };
     let plain = Endpoint::bind(LOOPBACK.parse().unwrap(), options).unwrap();
     let error = plain.open((address, KEY.fingerprint()), quick_options()).unwrap_err();
     assert!(matches!(error, ConnectError::NotSecure { .. }), "{error}");
@@ -153,7 +154,7 @@ async fn without_a_word_on_the_servers_key_no_client_begins_and_none_goes_on_in_
 
 #[tokio::test]
 async fn an_encrypted_end_and_a_plain_end_never_meet() {
-    let plain = |options| EndpointOptions { carrier: Carrier::PlainUdp, ..options };
+    let plain = |options| EndpointOptions { encapsulation: Encapsulation::PlainUdp, ..options };
     let bind = |options| Endpoint::bind(LOOPBACK.parse().unwrap(), options).unwrap();
     let few = AssociationOptions { max_init_retransmits: 1, ..quick_options() };
     // In neither direction can an attacker force packets in plain.

@@ -11,7 +11,8 @@ use std::sync::mpsc;
 
 use support::*;
 use thinstream::{
-    Association, AssociationOptions, Carrier, Endpoint, EndpointOptions, RecoveryPolicy, StreamId,
+    Association, AssociationOptions, Encapsulation, Endpoint, EndpointOptions, RecoveryPolicy,
+    StreamId,
 };
 
 const CLIENTS: usize = 20;
@@ -30,7 +31,9 @@ fn counting() -> (tokio::runtime::Runtime, Arc<AtomicU64>) {
 }
 
 /// A thread with a server that answers each message, and how often it has woken; ends with the sender.
-fn server(carrier: Carrier) -> (SocketAddr, Arc<AtomicU64>, tokio::sync::oneshot::Sender<()>) {
+fn server(
+    encapsulation: Encapsulation,
+) -> (SocketAddr, Arc<AtomicU64>, tokio::sync::oneshot::Sender<()>) {
     let (tell, address) = mpsc::channel();
     let (stop, stopped) = tokio::sync::oneshot::channel();
     let (tell_wakes, wakes) = mpsc::channel();
@@ -41,7 +44,7 @@ fn server(carrier: Carrier) -> (SocketAddr, Arc<AtomicU64>, tokio::sync::oneshot
             // Timers of a second at least, which do not expire here.
             let policy = Arc::new(RecoveryPolicy::sctp_rfc());
             let options = EndpointOptions {
-                carrier,
+                encapsulation,
                 accepted: AssociationOptions { policy, ..AssociationOptions::default() },
                 ..server_options()
             };
@@ -53,11 +56,11 @@ fn server(carrier: Carrier) -> (SocketAddr, Arc<AtomicU64>, tokio::sync::oneshot
     (address.recv().unwrap(), wakes.recv().unwrap(), stop)
 }
 
-async fn client(carrier: Carrier, server: SocketAddr) -> Association {
-    let options = EndpointOptions { carrier, ..EndpointOptions::client() };
+async fn client(encapsulation: Encapsulation, server: SocketAddr) -> Association {
+    let options = EndpointOptions { encapsulation, ..EndpointOptions::client() };
     let endpoint = Endpoint::bind(LOOPBACK.parse().unwrap(), options).unwrap();
-    let peer = match carrier {
-        Carrier::Secure => to(server),
+    let peer = match encapsulation {
+        Encapsulation::Secure => to(server),
         _ => server.into(),
     };
     within(endpoint.connect(peer, AssociationOptions::default())).await.unwrap()
@@ -75,11 +78,11 @@ async fn exchange(clients: &[Association], rounds: u64) {
 
 #[tokio::test]
 async fn a_message_wakes_the_server_and_the_acknowledgement_of_its_answer_does_not() {
-    for carrier in [Carrier::PlainUdp, Carrier::Secure] {
-        let (address, wakes, stop) = server(carrier);
+    for encapsulation in [Encapsulation::PlainUdp, Encapsulation::Secure] {
+        let (address, wakes, stop) = server(encapsulation);
         let mut clients = Vec::new();
         for _ in 0..CLIENTS {
-            clients.push(client(carrier, address).await);
+            clients.push(client(encapsulation, address).await);
         }
         exchange(&clients, 1).await;
         let before = wakes.load(Ordering::Relaxed);
@@ -87,24 +90,24 @@ async fn a_message_wakes_the_server_and_the_acknowledgement_of_its_answer_does_n
         let woken = wakes.load(Ordering::Relaxed) - before;
         let messages = ROUNDS * CLIENTS as u64;
         // Each acknowledgement woke it once more when it arrived at the same socket.
-        assert!(woken <= messages * 11 / 10, "{carrier:?}: {woken} for {messages} messages");
+        assert!(woken <= messages * 11 / 10, "{encapsulation:?}: {woken} for {messages} messages");
         drop(stop);
     }
 }
 
 #[test]
 fn the_answer_to_its_message_wakes_a_client_once() {
-    for carrier in [Carrier::PlainUdp, Carrier::Secure] {
-        let (address, _, stop) = server(carrier);
+    for encapsulation in [Encapsulation::PlainUdp, Encapsulation::Secure] {
+        let (address, _, stop) = server(encapsulation);
         let (runtime, wakes) = counting();
         runtime.block_on(async {
-            let clients = [client(carrier, address).await];
+            let clients = [client(encapsulation, address).await];
             exchange(&clients, 1).await;
             let before = wakes.load(Ordering::Relaxed);
             exchange(&clients, 1000).await;
             let woken = wakes.load(Ordering::Relaxed) - before;
             // A socket whose writability is waited for wakes it once more for each message that leaves.
-            assert!(woken <= 1100, "{carrier:?}: {woken} for 1000 messages");
+            assert!(woken <= 1100, "{encapsulation:?}: {woken} for 1000 messages");
         });
         drop(stop);
     }

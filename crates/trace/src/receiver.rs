@@ -147,7 +147,7 @@ pub(crate) struct Receiver {
     least: Option<i64>,
     pub(crate) counts: Counts,
     pub(crate) arrivals: Samples,
-    pub(crate) transport: Samples,
+    pub(crate) transport_layer: Samples,
     pub(crate) application: Samples,
 }
 
@@ -204,7 +204,7 @@ impl Receiver {
             None => self.counts.unmatched += 1,
         }
         for (from, to) in fresh {
-            let (transport, application) = (&mut self.transport, &mut self.application);
+            let (transport, application) = (&mut self.transport_layer, &mut self.application);
             self.delivery.on_arrival(at, from, to, |sample, is_delivery| match is_delivery {
                 true => application.push(sample, room),
                 false => transport.push(sample, room),

@@ -291,7 +291,7 @@ impl Table {
             if is_done || is_idle {
                 self.remove(row, gone);
             } else if is_full {
-                // Each look takes the mark away: after one turn there is one without.
+                // Each look takes the mark away: after one round there is one without.
                 looks = looks.max(1);
             }
         }

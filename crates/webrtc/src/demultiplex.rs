@@ -2,7 +2,7 @@
 
 /// Protocols that share the port of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Carried {
+pub enum DatagramKind {
     /// STUN: first byte 0 to 3.
     Stun,
     /// DTLS: first byte 20 to 63.
@@ -11,13 +11,13 @@ pub enum Carried {
     Other,
 }
 
-impl Carried {
+impl DatagramKind {
     /// The protocol of a datagram.
-    pub fn of(datagram: &[u8]) -> Carried {
+    pub fn of(datagram: &[u8]) -> DatagramKind {
         match datagram.first() {
-            Some(0..=3) => Carried::Stun,
-            Some(20..=63) => Carried::Dtls,
-            _ => Carried::Other,
+            Some(0..=3) => DatagramKind::Stun,
+            Some(20..=63) => DatagramKind::Dtls,
+            _ => DatagramKind::Other,
         }
     }
 }
@@ -30,12 +30,12 @@ mod tests {
     fn the_first_byte_decides_as_rfc_7983_says() {
         for first in 0..=255u8 {
             let expected = match first {
-                0..=3 => Carried::Stun,
-                20..=63 => Carried::Dtls,
-                _ => Carried::Other,
+                0..=3 => DatagramKind::Stun,
+                20..=63 => DatagramKind::Dtls,
+                _ => DatagramKind::Other,
             };
-            assert_eq!(Carried::of(&[first, 1, 2]), expected, "{first}");
+            assert_eq!(DatagramKind::of(&[first, 1, 2]), expected, "{first}");
         }
-        assert_eq!(Carried::of(&[]), Carried::Other);
+        assert_eq!(DatagramKind::of(&[]), DatagramKind::Other);
     }
 }

@@ -19,7 +19,7 @@ pub use self::options::{AcceptError, ServerLimits, ServerOptions, ServerStats};
 pub use self::peers::PeerId;
 use self::peers::Peers;
 use self::routing::Routes;
-use crate::demultiplex::Carried;
+use crate::demultiplex::DatagramKind;
 use crate::ice::{Credentials, Ice, IceLite};
 use crate::peer::{Peer, PeerEvent, PeerOptions};
 use crate::sdp::{Candidate, Description, Setup};
@@ -301,13 +301,13 @@ impl Server {
 
     /// The peer that a datagram belongs to.
     fn peer_of(&self, remote: SocketAddr, datagram: &[u8]) -> Option<PeerId> {
-        match Carried::of(datagram) {
-            Carried::Stun => {
+        match DatagramKind::of(datagram) {
+            DatagramKind::Stun => {
                 let request = Request::parse(datagram)?;
                 self.routes.by_name(request.usernames()?.0)
             }
-            Carried::Dtls => self.routes.by_address(remote),
-            Carried::Other => None,
+            DatagramKind::Dtls => self.routes.by_address(remote),
+            DatagramKind::Other => None,
         }
     }
 

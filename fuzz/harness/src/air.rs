@@ -28,7 +28,7 @@ pub enum Fate {
 }
 
 /// A packet, as far as a network can spoil it.
-pub trait Carried: Clone {
+pub trait Spoilable: Clone {
     /// Flips a bit, counted round.
     fn flip(&mut self, bit: usize);
     /// Marks it as a router does that is congested.
@@ -61,7 +61,7 @@ fn place<P>(packets: &VecDeque<P>, which: u8) -> usize {
     usize::from(which) % packets.len().max(1)
 }
 
-impl<P: Carried> Air<P> {
+impl<P: Spoilable> Air<P> {
     /// A packet leaves for `to`, unless too many are under way.
     pub fn send(&mut self, to: usize, packet: P) {
         if self.under_way[to].len() < UNDER_WAY {

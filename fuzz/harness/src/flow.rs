@@ -5,7 +5,7 @@
 
 mod stacked;
 
-use apps::edge::carry::{Carried, Client, Failed, Next, PIECE, Read, Service, Taken, Written};
+use apps::edge::carry::{Client, Failed, InTransit, Next, PIECE, Read, Service, Taken, Written};
 use arbitrary::Arbitrary;
 use bytes::{Buf, Bytes};
 
@@ -180,7 +180,7 @@ pub fn run(input: Input) -> Outcome {
         return stacked::run(&input.steps.0, input.client / 2);
     }
     let (mut client, mut service, mut carried) =
-        (Side::default(), Side::default(), Carried::default());
+        (Side::default(), Side::default(), InTransit::default());
     for step in input.steps.0 {
         match step {
             Step::Turn => {
@@ -220,8 +220,8 @@ pub fn run(input: Input) -> Outcome {
 }
 
 /// One turn, after which the books must balance; what came of the flow, once it is over.
-fn turn(carried: &mut Carried, client: &mut Side, service: &mut Side) -> Option<Outcome> {
-    let next = carried.turn(client, service);
+fn turn(carried: &mut InTransit, client: &mut Side, service: &mut Side) -> Option<Outcome> {
+    let next = carried.carry(client, service);
     let (up, down) = carried.bytes();
     assert_eq!((up, down), (service.took, client.took));
     let on_their_way = (client.fetched - up) + (service.fetched - down);

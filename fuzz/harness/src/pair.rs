@@ -18,7 +18,7 @@ use self::options::{discovers, is_protected, mtu, options, policy, shared_key};
 use self::streams::Resets;
 use crate::PORT;
 use crate::advice::{Number, UNITS};
-use crate::air::{self, Air, Carried, Fate};
+use crate::air::{self, Air, Fate, Spoilable};
 use crate::network::{events, give, home, next_timeout, run_timers, transmits};
 
 mod input;
@@ -71,7 +71,7 @@ struct Flying {
     bytes: Vec<u8>,
 }
 
-impl Carried for Flying {
+impl Spoilable for Flying {
     fn flip(&mut self, bit: usize) {
         air::flip(&mut self.bytes, bit);
     }

@@ -6,7 +6,7 @@ use base::{DatagramMeta, Ecn, Instant, Machine};
 use bytes::Bytes;
 use tcp::Endpoint;
 
-use crate::air::{self, Carried};
+use crate::air::{self, Spoilable};
 
 /// More segments than any endpoint may send after one input.
 const BURST: usize = 5_000;
@@ -33,7 +33,7 @@ pub struct Flying {
     pub ecn: Ecn,
 }
 
-impl Carried for Flying {
+impl Spoilable for Flying {
     fn flip(&mut self, bit: usize) {
         let mut bytes = self.bytes.to_vec();
         air::flip(&mut bytes, bit);

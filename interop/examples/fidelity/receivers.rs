@@ -12,7 +12,7 @@ use tokio::task::LocalSet;
 
 use crate::case::Case;
 use crate::compare::Comparison;
-use crate::sockets::{Carried, Flows, Measured, Server};
+use crate::sockets::{Counts, Flows, Measured, Server};
 use crate::through_sockets::{SERVERS, compare};
 use crate::{Outcome, Wishes};
 
@@ -77,19 +77,18 @@ fn measure(plan: &FlowsPlan, receiver: &ThinReceiver, port: u16, seed: u64) -> O
     // Until all clients are done: the receiver may say nothing while they wait for their first answer.
     told.set_read_timeout(Some(Duration::from_millis(200)))?;
     std::thread::scope(|scope| {
-        let sending = scope.spawn(move || -> Outcome<Carried> {
+        let sending = scope.spawn(move || -> Outcome<Counts> {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
             runtime.block_on(LocalSet::new().run_until(flows.carry(server, seed)))
         });
         let mut latencies = BTreeMap::new();
-        let mut quiet = std::time::Instant::now();
-        while !sending.is_finished() || quiet.elapsed() < Duration::from_secs(1) {
+        let mut last_arrival = std::time::Instant::now();
+        while !sending.is_finished() || last_arrival.elapsed() < Duration::from_secs(1) {
             if hear(&told, &mut latencies)? {
-                quiet = std::time::Instant::now();
+                last_arrival = std::time::Instant::now();
             }
         }
-        let Carried { sent, late_ms } =
-            sending.join().map_err(|_| "the senders' thread died")??;
+        let Counts { sent, late_ms } = sending.join().map_err(|_| "the senders' thread died")??;
         let heard: u64 = latencies.values().sum();
         if heard != sent {
             return Err(format!("{heard} of {sent} messages arrived, seed {seed}").into());

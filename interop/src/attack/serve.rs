@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use thinstream::{Association, AssociationOptions, Carrier, Endpoint, EndpointOptions, StreamId};
+use thinstream::{
+    Association, AssociationOptions, Encapsulation, Endpoint, EndpointOptions, StreamId,
+};
 
 pub use foe::{Attack, Taken};
 
@@ -96,7 +98,8 @@ struct Peer(Association);
 
 impl Client for Peer {
     async fn connect(server: SocketAddr) -> Result<Peer> {
-        let options = EndpointOptions { carrier: Carrier::PlainUdp, ..EndpointOptions::client() };
+        let options =
+            EndpointOptions { encapsulation: Encapsulation::PlainUdp, ..EndpointOptions::client() };
         let endpoint = Endpoint::bind(io::unspecified_for(server), options)?;
         Ok(Peer(endpoint.connect(server, AssociationOptions::default()).await?))
     }

@@ -12,7 +12,7 @@ use base::Duration;
 use lab::plan::FlowsPlan;
 use lab::policy_text::TransportName;
 use lab::{Limit, WorkloadPlan};
-use thinstream::{AssociationOptions, Carrier, RecoveryPolicy};
+use thinstream::{AssociationOptions, Encapsulation, RecoveryPolicy};
 use tokio::sync::oneshot;
 use tokio::task::LocalSet;
 
@@ -73,7 +73,7 @@ async fn measure(flows: Flows, seed: u64) -> Outcome<Measured> {
         let mut options = ServeOptions::new("127.0.0.1:0".parse()?);
         (options.echo, options.policy) = (false, Arc::clone(&flows.policy));
         // The kernel's SCTP, which the same links carry, has nothing else.
-        options.carrier = Carrier::PlainUdp;
+        options.encapsulation = Encapsulation::PlainUdp;
         options.association = Flows::association();
         start(move |ready, stop| async move {
             Ok(serve_until(&options, &mut |_| (), |at| _ = ready.send(at), stop).await?)
@@ -81,7 +81,7 @@ async fn measure(flows: Flows, seed: u64) -> Outcome<Measured> {
         .await?
     };
     let to = Server { at: server, sctp_port: None };
-    let Carried { sent, late_ms } = flows.carry(to, seed).await?;
+    let Counts { sent, late_ms } = flows.carry(to, seed).await?;
     drop(server_stop);
     let served: ServeReport = serving.await??;
     if served.messages != sent {
@@ -100,7 +100,7 @@ pub(crate) struct Server {
 }
 
 /// Counts of the senders and of the link between.
-pub(crate) struct Carried {
+pub(crate) struct Counts {
     /// Messages sent.
     pub(crate) sent: u64,
     /// As in [`Measured`].
@@ -109,7 +109,7 @@ pub(crate) struct Carried {
 
 impl Flows {
     /// Carries all messages to a server over an emulated link.
-    pub(crate) async fn carry(&self, server: Server, seed: u64) -> Outcome<Carried> {
+    pub(crate) async fn carry(&self, server: Server, seed: u64) -> Outcome<Counts> {
         let (relay, relay_stop, relaying) = {
             let mut options = EmulateOptions::new("127.0.0.1:0".parse()?, server.at);
             (options.paths[0].up, options.paths[0].down) = (self.link.clone(), self.link.clone());
@@ -122,7 +122,7 @@ impl Flows {
         let clients: Vec<_> = (0..self.clients)
             .map(|client| {
                 let mut options = SendOptions::new(relay);
-                options.carrier = Carrier::PlainUdp;
+                options.encapsulation = Encapsulation::PlainUdp;
                 options.messages =
                     Messages::Workload { plan: self.workload, seed: seed << 32 | client };
                 options.sctp_port = server.sctp_port.unwrap_or(options.sctp_port);
@@ -143,7 +143,7 @@ impl Flows {
         drop(relay_stop);
         let relayed = relaying.await??;
         let path = &relayed.paths[0];
-        Ok(Carried { sent, late_ms: path.up.late_ms.p99.max(path.down.late_ms.p99) })
+        Ok(Counts { sent, late_ms: path.up.late_ms.p99.max(path.down.late_ms.p99) })
     }
 }
 

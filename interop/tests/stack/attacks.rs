@@ -10,7 +10,7 @@ use apps::serve::{ServeOptions, serve};
 use interop::attack::{Attack, AttackReport, attack};
 use interop::{Namespace, Process, available};
 use nix::sys::signal::Signal;
-use thinstream::Carrier;
+use thinstream::Encapsulation;
 
 use crate::ours::runtime;
 
@@ -26,7 +26,7 @@ const ADDRESS: &str = "127.0.0.1:9899";
 fn a_server_in_a_process_of_its_own_says_when_it_is_ready() {
     let Ok(memory) = std::env::var(CHILD) else { return };
     let mut options = ServeOptions::new(ADDRESS.parse().unwrap());
-    options.carrier = Carrier::PlainUdp;
+    options.encapsulation = Encapsulation::PlainUdp;
     options.memory = memory.parse().unwrap();
     options.max_per_peer = Some(2_000);
     let mut notice = |notice: Notice| {

@@ -9,8 +9,8 @@ use apps::serve::{ServeOptions, serve};
 use interop::{Namespace, available};
 use lab::{Arrivals, Limit, Sizes, WorkloadPlan};
 use thinstream::{
-    Association, AssociationOptions, Carrier, Endpoint, EndpointOptions, Extensions, PeerAddress,
-    StreamId,
+    Association, AssociationOptions, Encapsulation, Endpoint, EndpointOptions, Extensions,
+    PeerAddress, StreamId,
 };
 
 use crate::ours::{self, runtime};
@@ -56,7 +56,7 @@ fn a_sender_that_reconnects_goes_on_from_the_new_address_of_its_host_and_says_wh
     let silence = Some(base::Duration::from_secs(2));
     let mut serving = ServeOptions::new(SERVER.parse().unwrap());
     // In plain: an encrypted association goes on from the new address by itself.
-    serving.carrier = Carrier::PlainUdp;
+    serving.encapsulation = Encapsulation::PlainUdp;
     serving.dead_after = silence;
     serving.duration = Some(base::Duration::from_secs(20));
     let served = std::thread::spawn(move || {
@@ -74,7 +74,7 @@ fn a_sender_that_reconnects_goes_on_from_the_new_address_of_its_host_and_says_wh
         limit: Limit::Count(500),
     };
     options.messages = Messages::Workload { plan, seed: 1 };
-    options.carrier = Carrier::PlainUdp;
+    options.encapsulation = Encapsulation::PlainUdp;
     options.dead_after = silence;
     options.reconnect = true;
     options.patience = base::Duration::from_secs(5);
@@ -108,15 +108,15 @@ fn where_both_sides_change_addresses_no_message_is_lost_when_one_is_taken_away()
     let runtime = runtime();
     let extensions = Extensions::default() | Extensions::ADDRESS_RECONFIGURATION;
     let options = AssociationOptions { extensions, ..AssociationOptions::default() };
-    let carrier = Carrier::PlainUdp;
+    let encapsulation = Encapsulation::PlainUdp;
     let accepting =
-        EndpointOptions { carrier, accepted: options.clone(), ..EndpointOptions::server() };
+        EndpointOptions { encapsulation, accepted: options.clone(), ..EndpointOptions::server() };
     let address = SERVER.parse().unwrap();
     let server = ours::bind(runtime.handle(), Some(&far), address, accepting).unwrap();
     let here: [SocketAddr; 2] = ["10.81.0.2:0", "10.81.0.3:0"].map(|text| text.parse().unwrap());
     let client = near.enter(|| {
         let _context = runtime.enter();
-        let options = EndpointOptions { carrier, ..EndpointOptions::client() };
+        let options = EndpointOptions { encapsulation, ..EndpointOptions::client() };
         Endpoint::bind_all(&here, options).unwrap()
     });
     let client = client.unwrap();

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use interop::{ECHO_PORT, EchoPlan, Namespace};
 use thinstream::{
-    Association, AssociationError, AssociationOptions, AssociationStats, Carrier, Endpoint,
+    Association, AssociationError, AssociationOptions, AssociationStats, Encapsulation, Endpoint,
     EndpointOptions, PeerAddress, SendOptions, StreamId,
 };
 use tokio::runtime::{Handle, Runtime};
@@ -38,8 +38,8 @@ pub(crate) fn bind(
 
 /// Options of an endpoint that listens at [`ECHO_PORT`], in plain: the peers have nothing else.
 pub(crate) fn server() -> EndpointOptions {
-    let carrier = Carrier::PlainUdp;
-    EndpointOptions { carrier, sctp_port: Some(ECHO_PORT), ..EndpointOptions::server() }
+    let encapsulation = Encapsulation::PlainUdp;
+    EndpointOptions { encapsulation, sctp_port: Some(ECHO_PORT), ..EndpointOptions::server() }
 }
 
 /// A server at a free UDP port of 127.0.0.1.
@@ -50,7 +50,8 @@ pub(crate) fn server_on_loopback(runtime: &Handle) -> Result<Endpoint> {
 /// A client's association over UDP to the echo server at `address`.
 pub(crate) fn connect(runtime: &Handle, address: SocketAddr) -> Result<Association> {
     let to = PeerAddress::new(address, ECHO_PORT);
-    let options = EndpointOptions { carrier: Carrier::PlainUdp, ..EndpointOptions::client() };
+    let options =
+        EndpointOptions { encapsulation: Encapsulation::PlainUdp, ..EndpointOptions::client() };
     let endpoint = bind(runtime, None, io::unspecified_for(address), options)?;
     let connected = endpoint.connect(to, AssociationOptions::default());
     Ok(within(runtime, Duration::from_secs(20), connected)??)

@@ -12,7 +12,7 @@ use io::{Carrier as _, Clock, Shared, Tun, TunCarrier, TunOptions, ip};
 use sctp::{Event, SendOptions};
 use socket2::{Domain, Protocol, Socket, Type};
 use thinstream::{
-    Association, AssociationOptions, Carrier, EndpointOptions, PeerAddress, StreamId,
+    Association, AssociationOptions, Encapsulation, EndpointOptions, PeerAddress, StreamId,
 };
 use tokio::runtime::Runtime;
 
@@ -101,8 +101,10 @@ fn a_machine_behind_tun_answers_pings_and_speaks_sctp_over_ipv4_and_ipv6() {
     for (own, remote) in [("10.78.0.1:0", "10.78.0.2:0"), ("[fd78::1]:0", "[fd78::2]:0")] {
         let bind = || {
             let _context = runtime.enter();
-            let options =
-                EndpointOptions { carrier: Carrier::PlainRawIp, ..EndpointOptions::client() };
+            let options = EndpointOptions {
+                encapsulation: Encapsulation::PlainRawIp,
+                ..EndpointOptions::client()
+            };
             thinstream::Endpoint::bind(own.parse().unwrap(), options)
         };
         // The kernel takes its time until it lets an IPv6 address be used.

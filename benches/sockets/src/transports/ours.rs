@@ -1,8 +1,8 @@
 //! thinstream, in plain and encrypting: a task for each association.
 
 use thinstream::{
-    Association, AssociationOptions, Carrier, Endpoint, EndpointOptions, PeerAddress, SendOptions,
-    StreamId,
+    Association, AssociationOptions, Encapsulation, Endpoint, EndpointOptions, PeerAddress,
+    SendOptions, StreamId,
 };
 
 use crate::Result;
@@ -11,9 +11,10 @@ use crate::probe::Probe;
 use crate::sender::Sender;
 
 pub async fn serve(probe: Probe, encrypted: bool, threads: usize) -> Result<()> {
-    let carrier = if encrypted { Carrier::Secure } else { Carrier::PlainUdp };
+    let encapsulation = if encrypted { Encapsulation::Secure } else { Encapsulation::PlainUdp };
     let (max_per_peer, shards) = (Some(1 << 16), threads.try_into()?);
-    let options = EndpointOptions { carrier, max_per_peer, shards, ..EndpointOptions::server() };
+    let options =
+        EndpointOptions { encapsulation, max_per_peer, shards, ..EndpointOptions::server() };
     let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, options)?;
     match endpoint.fingerprint() {
         Some(key) => println!("{} {key}", endpoint.local_addr()),
@@ -39,8 +40,8 @@ pub async fn connect(server: String, mut answers: Answers) -> Result<Sender> {
         Some((address, key)) => (address, Some(key)),
         None => (&*server, None),
     };
-    let carrier = if key.is_some() { Carrier::Secure } else { Carrier::PlainUdp };
-    let options = EndpointOptions { carrier, ..EndpointOptions::client() };
+    let encapsulation = if key.is_some() { Encapsulation::Secure } else { Encapsulation::PlainUdp };
+    let options = EndpointOptions { encapsulation, ..EndpointOptions::client() };
     let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, options)?;
     let mut peer = PeerAddress::from(address.parse::<std::net::SocketAddr>()?);
     if let Some(key) = key {

@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex};
 
 use base::{Duration, Instant};
 use io::Clock;
-use thinstream::Carrier;
+use thinstream::Encapsulation;
 
 use super::plan::measures;
 use super::{DemoError, DemoOptions, Outcome};
@@ -57,7 +57,12 @@ pub async fn run_real_time(
     let setting = Setting {
         options: Arc::new(options.clone()),
         clock,
-        packets: PacketFile::create(options.pcap.as_deref(), "clients", Carrier::Secure, clock)?,
+        packets: PacketFile::create(
+            options.pcap.as_deref(),
+            "clients",
+            Encapsulation::Secure,
+            clock,
+        )?,
         events: Arc::new(Mutex::new(EventFile::create(options.events.as_deref())?)),
         verbose: options.verbose,
     };

@@ -140,7 +140,7 @@ enum Step {
 
 /// Bytes taken from one side and not yet by the other.
 #[derive(Debug, Default)]
-pub struct Carried {
+pub struct InTransit {
     up: Vec<Bytes>,
     /// Size of the buffer that holds the first of them: all of it is kept until its last byte is gone.
     whole: usize,
@@ -151,7 +151,7 @@ pub struct Carried {
     bytes_down: u64,
 }
 
-impl Carried {
+impl InTransit {
     /// Bytes that are kept: taken from one side and not by the other.
     pub fn held(&self) -> usize {
         self.whole + self.up.iter().skip(1).map(Bytes::len).sum::<usize>() + self.down.len()
@@ -166,7 +166,7 @@ impl Carried {
     ///
     /// # Errors
     /// Where a side failed: the other is to be reset.
-    pub fn turn<C: Client, S: Service>(
+    pub fn carry<C: Client, S: Service>(
         &mut self,
         client: &mut C,
         service: &mut S,

@@ -15,7 +15,7 @@ use self::to_service::ToService;
 #[cfg(test)]
 pub(super) use self::to_service::advance;
 use super::budget::Budget;
-use super::carry::{self, Carried, Failed, InStack, Next, Taken};
+use super::carry::{self, Failed, InStack, InTransit, Next, Taken};
 use super::counters::End;
 use super::registry::{Entry, Registry};
 use super::shard::{Accepted, Shard};
@@ -52,7 +52,7 @@ async fn serve(registry: &Registry, accepted: &Accepted, entry: &Entry) -> End {
         return End::NoService;
     }
     let stack = Stack { client: &client, budget: registry.budget() };
-    let flow = Flow { stack, entry, stream, carried: Carried::default(), held: 0 };
+    let flow = Flow { stack, entry, stream, in_transit: InTransit::default(), held: 0 };
     match flow.run().await {
         Ok(()) => client.see_off().await,
         Err(end) => end,
@@ -194,7 +194,7 @@ struct Flow<'a> {
     stack: Stack<'a>,
     entry: &'a Entry,
     stream: ToService,
-    carried: Carried,
+    in_transit: InTransit,
     /// Bytes that the budget counts for this flow.
     held: usize,
 }
@@ -202,7 +202,7 @@ struct Flow<'a> {
 impl Flow<'_> {
     async fn run(mut self) -> Result<(), End> {
         loop {
-            let next = self.carried.turn(&mut self.stack, &mut self.stream);
+            let next = self.in_transit.carry(&mut self.stack, &mut self.stream);
             self.tell();
             let next = next.map_err(|failed| match failed {
                 Failed::Client(failure) => End::Client(failure),
@@ -236,8 +236,8 @@ impl Flow<'_> {
 
     /// Reports bytes carried and bytes held.
     fn tell(&mut self) {
-        self.entry.count(self.carried.bytes());
-        let before = std::mem::replace(&mut self.held, self.carried.held());
+        self.entry.count(self.in_transit.bytes());
+        let before = std::mem::replace(&mut self.held, self.in_transit.held());
         self.stack.budget.move_in_flows(before, self.held);
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use io::Clock;
 use io::attempts::{self, Weight};
 use thinstream::{
-    Association, AssociationOptions, Carrier, ConnectError, Endpoint, EndpointOptions,
+    Association, AssociationOptions, ConnectError, Encapsulation, Endpoint, EndpointOptions,
     MemoryLimits, PeerAddress, Trust,
 };
 
@@ -51,7 +51,7 @@ async fn attempt(
     to: SocketAddr,
 ) -> Result<Reached, SendFailure> {
     let endpoint_options = EndpointOptions {
-        carrier: options.carrier,
+        encapsulation: options.encapsulation,
         identity: options.identity.clone(),
         memory: MemoryLimits::of(options.memory),
         clock: Some(clock),
@@ -92,7 +92,7 @@ async fn connect(
                 let statistics = endpoint.carrier_statistics();
                 let said = statistics.last_error.filter(|_| statistics.send_errors > 0);
                 let heard = statistics.datagrams_received > 0;
-                let plain = options.carrier != Carrier::Secure;
+                let plain = options.encapsulation != Encapsulation::Secure;
                 SendFailure::Timeout { remote: to, timeout, said, heard, plain }
             }
         })?

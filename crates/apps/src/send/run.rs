@@ -122,7 +122,7 @@ impl<'a> Run<'a> {
             return report.clone();
         }
         let stats = self.association.stats();
-        let report = stats.map(|stats| TransferReport::new(&stats, self.options.carrier));
+        let report = stats.map(|stats| TransferReport::new(&stats, self.options.encapsulation));
         let mut report = report.unwrap_or_default();
         report.add_counts(&self.earlier);
         report

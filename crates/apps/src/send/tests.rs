@@ -495,7 +495,7 @@ async fn a_client_without_an_authorised_key_is_told_of_on_both_sides_and_one_wit
 async fn an_encrypted_server_and_a_client_in_plain_never_meet() {
     let (address, stop, serving) = server(|_| ()).await;
     let mut options = SendOptions {
-        carrier: Carrier::PlainUdp,
+        encapsulation: Encapsulation::PlainUdp,
         server: None,
         connect_timeout: Duration::from_secs(1),
         ..quickly(address, 3)
@@ -512,7 +512,7 @@ async fn an_encrypted_server_and_a_client_in_plain_never_meet() {
 #[tokio::test]
 async fn a_server_in_plain_and_an_encrypted_client_never_meet_and_the_error_names_the_option() {
     let (address, stop, serving) = server(|options| {
-        (options.carrier, options.identity) = (Carrier::PlainUdp, None);
+        (options.encapsulation, options.identity) = (Encapsulation::PlainUdp, None);
     })
     .await;
     let options =

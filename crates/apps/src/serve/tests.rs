@@ -35,7 +35,7 @@ async fn a_server_ends_after_its_duration_and_reports_nothing_when_nobody_came()
 #[tokio::test]
 async fn a_server_in_plain_says_so() {
     let mut options = ServeOptions::new("127.0.0.1:0".parse().unwrap());
-    options.carrier = Carrier::PlainUdp;
+    options.encapsulation = Encapsulation::PlainUdp;
     let mut lines = Vec::new();
     let mut notice = |notice| {
         if let Notice::Line(line) = notice {

@@ -142,7 +142,7 @@ impl<P: Protocol> World<P> {
         while self.sim.now() < end {
             let next = (self.sim.now() + STEP).min(end);
             self.advance(next)?;
-            self.strike();
+            self.disturb();
             progress(next, self.shared.borrow().ledger.messages);
         }
         self.shared.borrow_mut().finished = true;
@@ -163,7 +163,7 @@ impl<P: Protocol> World<P> {
     }
 
     /// Rebindings and restarts: about an hour lies between two of a client's.
-    fn strike(&mut self) {
+    fn disturb(&mut self) {
         for _ in 0..self.plan.associations.div_ceil(360) {
             let chance = self.random.below(4);
             let index = self.random.below(self.clients.len() as u64) as usize;

@@ -30,7 +30,7 @@ impl DataChannels {
         let mut events = events.into_iter();
         while let Some(message) = endpoint.association_mut(id).and_then(|mut own| own.receive(now))
         {
-            // Messages come in their order and events in theirs: each is taken when its turn is.
+            // Messages come in their order and events in theirs: each is taken where it belongs.
             let (stream, payload) = (message.stream, message.payload.into_bytes());
             while self.opens_behind_reset(stream, message.ppid, &payload)
                 && let Some(event) = events.next()

@@ -383,7 +383,7 @@ impl Recovery {
         }
         let mut packets =
             self.ledger.lose_sent_by(path, path, sent_by, Cause::Timeout, Cause::Bundled);
-        // The packet has room for young data, which nevertheless gets its own turn.
+        // The packet has room for young data, which nevertheless leaves in a packet of its own.
         let next = self.ledger.oldest_sent_at(path);
         if often && copies {
             packets += self.ledger.lose_sent_by(path, path, now, Cause::Timeout, Cause::Bundled);

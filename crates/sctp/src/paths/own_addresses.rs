@@ -67,8 +67,8 @@ impl Paths {
             .filter(|(_, path)| path.confirmed && path.remote().is_ipv4() == local.is_ipv4())
             .map(|(_, path)| path.remote())
             .collect();
-        let turn = (locals.len() - 1) % remotes.len().max(1);
-        if let Some(remote) = remotes.get(turn) {
+        let index = (locals.len() - 1) % remotes.len().max(1);
+        if let Some(remote) = remotes.get(index) {
             self.open(now, context, (*remote, Some(local)), true);
         }
         self.locals = Arc::new(locals);

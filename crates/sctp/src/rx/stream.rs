@@ -73,13 +73,13 @@ impl InboundStreams {
     }
 
     /// If message `mid` is the next of `stream`, advances to the following one; returns whether it was.
-    pub(crate) fn take_turn(&mut self, stream: StreamId, mid: Mid) -> bool {
+    pub(crate) fn take_next(&mut self, stream: StreamId, mid: Mid) -> bool {
         let expected = self.next.entry(stream);
-        let turn = *expected == mid;
-        if turn {
+        let is_next = *expected == mid;
+        if is_next {
             *expected = self.numbering.next(mid);
         }
-        turn
+        is_next
     }
 
     /// Skips the messages of `stream` up to `mid`.
@@ -115,12 +115,12 @@ mod tests {
         let mut streams = InboundStreams::new(2, Numbering::Ssn);
         assert!(streams.contains(StreamId(1)) && !streams.contains(StreamId(2)));
         for ssn in 0..=u32::from(u16::MAX) {
-            assert!(streams.take_turn(StreamId(1), Mid(ssn)));
+            assert!(streams.take_next(StreamId(1), Mid(ssn)));
         }
         assert_eq!(streams.expected(StreamId(1)), Mid(0));
-        assert!(!streams.take_turn(StreamId(0), Mid(1)));
-        assert!(streams.take_turn(StreamId(0), Mid(0)));
-        assert!(!streams.take_turn(StreamId(0), Mid(0)));
+        assert!(!streams.take_next(StreamId(0), Mid(1)));
+        assert!(streams.take_next(StreamId(0), Mid(0)));
+        assert!(!streams.take_next(StreamId(0), Mid(0)));
     }
 
     #[test]

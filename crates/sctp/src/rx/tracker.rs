@@ -52,7 +52,7 @@ pub(crate) struct TsnTracker {
 impl TsnTracker {
     /// A tracker that waits for `initial`, the peer's initial TSN.
     pub(crate) fn new(initial: Tsn) -> TsnTracker {
-        // One turn up, so that the TSN before the first is still above zero.
+        // One cycle up, so that the TSN before the first is still above zero.
         let first = (1 << 32) + u64::from(initial.0);
         TsnTracker { cumulative: first - 1, ranges: None, duplicates: None }
     }

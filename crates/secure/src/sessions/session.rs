@@ -83,7 +83,7 @@ pub(super) struct Session {
 /// Outcome of a session.
 pub(super) enum Ended {
     /// Without a notice: an unknown client's handshake did not finish.
-    Quietly,
+    Unannounced,
     /// With a notice to the application.
     With(Notice),
 }
@@ -321,19 +321,19 @@ impl Session {
     pub(super) fn ended(&self) -> Option<Ended> {
         let (role, remote, answered) = (self.role, self.route.remote, self.round_trip.is_some());
         match self.dtls.state() {
-            _ if self.given_up => Some(Ended::Quietly),
+            _ if self.given_up => Some(Ended::Unannounced),
             _ if self.no_listener => {
                 let failure = Failure::NoListener;
                 Some(Ended::With(Notice::Failed { remote, role, failure, answered }))
             }
             State::Handshaking | State::Open(_) => None,
             State::Closed if self.opening_taken => Some(Ended::With(Notice::Closed { remote })),
-            State::Closed => Some(Ended::Quietly),
+            State::Closed => Some(Ended::Unannounced),
             State::Failed(failure) => {
                 let stranger = role == Role::Server && !self.opening_taken;
-                let quiet = stranger && !matches!(failure, Failure::Refused(_));
+                let unannounced = stranger && !matches!(failure, Failure::Refused(_));
                 let notice = Notice::Failed { remote, role, failure: failure.clone(), answered };
-                Some(if quiet { Ended::Quietly } else { Ended::With(notice) })
+                Some(if unannounced { Ended::Unannounced } else { Ended::With(notice) })
             }
         }
     }

@@ -71,8 +71,8 @@ fn mix(stops: &[[u8; 3]; 4], step: usize) -> [u8; 3] {
     })
 }
 
-fn sin(turns: f64) -> f64 {
-    libm::sin(turns * TAU)
+fn sin(revolutions: f64) -> f64 {
+    libm::sin(revolutions * TAU)
 }
 
 /// Distance, with the picture's height three quarters of its width.

@@ -84,7 +84,7 @@ pub struct Parameters {
     pub walk: Walk,
     /// The round-trip times that the path takes from the walks.
     pub input: Input,
-    /// Whether their losses strike too.
+    /// Whether their losses happen too.
     pub losses: bool,
     /// The time of the walk at which the transfer begins.
     #[serde(deserialize_with = "form::text")]

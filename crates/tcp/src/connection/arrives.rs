@@ -162,7 +162,7 @@ impl Connection {
     }
 
     /// Whether a segment with an old timestamp may be an acknowledgement that was overtaken by a later segment. It
-    /// must echo a recent timestamp and acknowledge nothing new, so that it cannot stem from an earlier turn of the
+    /// must echo a recent timestamp and acknowledge nothing new, so that it cannot stem from an earlier cycle of the
     /// sequence numbers.
     fn is_overtaken_ack(&self, now: Instant, start: u64, segment: &Segment) -> bool {
         let (next, una) = (self.rx.rcv_nxt(), self.tx.snd_una());

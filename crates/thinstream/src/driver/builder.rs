@@ -80,7 +80,7 @@ impl Security {
         options: &EndpointOptions,
         clock: Clock,
     ) -> Result<Option<Security>, BindError> {
-        if !options.carrier.is_secure() {
+        if !options.encapsulation.is_secure() {
             return Ok(None);
         }
         let identity = options.identity.clone().unwrap_or_else(new_identity);
@@ -93,7 +93,7 @@ impl Security {
         let settings =
             Settings { first_retransmission, linear_retransmissions, epoch, ..Settings::default() };
         let context = Context::new(settings, &identity)
-            .map_err(|error| invalid(addresses, options.carrier, error.to_string()))?;
+            .map_err(|error| invalid(addresses, options.encapsulation, error.to_string()))?;
         // A client that is refused an association has a session over which to be told so.
         let more = |places: usize| places.saturating_add(1024);
         let per_peer = sctp::EndpointOptions {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use io::{BindError, Carrier as _, CarrierStatistics, RawCarrier, Sockets, Steering, UdpCarrier};
 
-use crate::options::{Carrier, EndpointOptions};
+use crate::options::{Encapsulation, EndpointOptions};
 
 /// Open sockets, by their carrier.
 #[derive(Debug)]
@@ -27,22 +27,24 @@ impl OpenCarrier {
         let count = if grouped { options.shards } else { NonZeroUsize::MIN };
         // What waits apart, unread, must be for the shard that reads it.
         let one_receives = count < options.shards;
-        let steering = match options.carrier.is_secure() {
+        let steering = match options.encapsulation.is_secure() {
             _ if one_receives => Steering::Addresses,
             true => Steering::Records,
             false => Steering::VerificationTag,
         };
         let bind = |at| io::bind_group(at, count, steering);
-        let udp = match options.carrier {
-            Carrier::PlainRawIp => {
+        let udp = match options.encapsulation {
+            Encapsulation::PlainRawIp => {
                 let sockets = Sockets::bind(addresses, RawCarrier::bind)?;
                 return Ok(OpenCarrier::RawIp(Arc::new(sockets)));
             }
             // Servers have no use for what ICMP says of their answers.
-            Carrier::Secure | Carrier::PlainUdp if !options.listen => {
+            Encapsulation::Secure | Encapsulation::PlainUdp if !options.listen => {
                 vec![Sockets::bind(addresses, UdpCarrier::bind_with_icmp)?]
             }
-            Carrier::Secure | Carrier::PlainUdp => Sockets::bind_groups(addresses, bind)?,
+            Encapsulation::Secure | Encapsulation::PlainUdp => {
+                Sockets::bind_groups(addresses, bind)?
+            }
         };
         Ok(OpenCarrier::Udp(udp.into_iter().map(Arc::new).collect()))
     }

@@ -6,7 +6,7 @@ use io::BindError;
 use recovery::policy::Only;
 
 use super::NOWHERE;
-use crate::options::{Carrier, EndpointOptions};
+use crate::options::{Encapsulation, EndpointOptions};
 
 /// Bytes with which a shard can do anything.
 const LEAST_MEMORY: usize = 1 << 20;
@@ -15,10 +15,10 @@ const LEAST_MEMORY: usize = 1 << 20;
 pub(super) fn check(addresses: &[SocketAddr], options: &EndpointOptions) -> Result<(), BindError> {
     if !addresses.is_empty() {
         let checked = options.accepted.policy.check_for(Only::Sctp);
-        checked.map_err(|error| invalid(addresses, options.carrier, error.to_string()))?;
+        checked.map_err(|error| invalid(addresses, options.encapsulation, error.to_string()))?;
     }
     let wrong = wrong_limit(options).or_else(|| wrong_shards(options));
-    wrong.map_or(Ok(()), |wrong| Err(invalid(addresses, options.carrier, wrong)))
+    wrong.map_or(Ok(()), |wrong| Err(invalid(addresses, options.encapsulation, wrong)))
 }
 
 fn wrong_limit(options: &EndpointOptions) -> Option<String> {
@@ -33,8 +33,8 @@ fn wrong_limit(options: &EndpointOptions) -> Option<String> {
     } else if limit < least {
         let shards = options.shards;
         format!("memory is {limit} bytes: it should be at least {least} with {shards} shards")
-    } else if options.accepted.zero_checksum.is_some() && !options.carrier.is_secure() {
-        "zero_checksum goes with Carrier::Secure alone: packets in plain need their checksum"
+    } else if options.accepted.zero_checksum.is_some() && !options.encapsulation.is_secure() {
+        "zero_checksum goes with Encapsulation::Secure alone: packets in plain need their checksum"
             .to_owned()
     } else {
         return None;
@@ -57,10 +57,14 @@ fn wrong_shards(options: &EndpointOptions) -> Option<String> {
 }
 
 /// The error for an option that is wrong.
-pub(super) fn invalid(addresses: &[SocketAddr], carrier: Carrier, wrong: String) -> BindError {
-    let protocol = match carrier {
-        Carrier::Secure | Carrier::PlainUdp => "UDP",
-        Carrier::PlainRawIp => "raw IP",
+pub(super) fn invalid(
+    addresses: &[SocketAddr],
+    encapsulation: Encapsulation,
+    wrong: String,
+) -> BindError {
+    let protocol = match encapsulation {
+        Encapsulation::Secure | Encapsulation::PlainUdp => "UDP",
+        Encapsulation::PlainRawIp => "raw IP",
     };
     let reason = std::io::Error::new(std::io::ErrorKind::InvalidInput, wrong);
     BindError::new(protocol, addresses.first().copied().unwrap_or(NOWHERE), reason)

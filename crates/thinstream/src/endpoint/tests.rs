@@ -13,7 +13,7 @@ use tokio::runtime::Runtime;
 
 use self::reserved::reserved_address;
 use super::*;
-use crate::{Carrier, MemoryLimits, PeerAddress};
+use crate::{Encapsulation, MemoryLimits, PeerAddress};
 
 #[path = "../../tests/support/reserved.rs"]
 mod reserved;
@@ -27,19 +27,19 @@ fn loopback() -> SocketAddr {
     (Ipv4Addr::LOCALHOST, 0).into()
 }
 
-const BOTH: [Carrier; 2] = [Carrier::PlainUdp, Carrier::Secure];
+const BOTH: [Encapsulation; 2] = [Encapsulation::PlainUdp, Encapsulation::Secure];
 
-fn options(carrier: Carrier, shards: usize) -> EndpointOptions {
+fn options(encapsulation: Encapsulation, shards: usize) -> EndpointOptions {
     let shards = NonZeroUsize::new(shards).unwrap();
-    EndpointOptions { carrier, shards, ..EndpointOptions::server() }
+    EndpointOptions { encapsulation, shards, ..EndpointOptions::server() }
 }
 
-fn server(carrier: Carrier, shards: usize) -> Endpoint {
-    Endpoint::bind(loopback(), options(carrier, shards)).unwrap()
+fn server(encapsulation: Encapsulation, shards: usize) -> Endpoint {
+    Endpoint::bind(loopback(), options(encapsulation, shards)).unwrap()
 }
 
-fn client(carrier: Carrier) -> Endpoint {
-    let options = EndpointOptions { carrier, ..EndpointOptions::client() };
+fn client(encapsulation: Encapsulation) -> Endpoint {
+    let options = EndpointOptions { encapsulation, ..EndpointOptions::client() };
     Endpoint::bind(loopback(), options).unwrap()
 }
 
@@ -59,8 +59,12 @@ async fn within<F: Future>(future: F) -> F::Output {
 
 /// An association with the server from an endpoint of its own.
 async fn connect(server: &Endpoint) -> Result<Association, ConnectError> {
-    let carrier = if server.fingerprint().is_some() { Carrier::Secure } else { Carrier::PlainUdp };
-    within(client(carrier).connect(to(server), AssociationOptions::default())).await
+    let encapsulation = if server.fingerprint().is_some() {
+        Encapsulation::Secure
+    } else {
+        Encapsulation::PlainUdp
+    };
+    within(client(encapsulation).connect(to(server), AssociationOptions::default())).await
 }
 
 async fn pair(server: &Endpoint) -> (Association, Association) {
@@ -107,8 +111,8 @@ async fn at_both_shards(server: &Endpoint) -> [(Association, Association); 2] {
 
 #[tokio::test]
 async fn clients_spread_over_the_shards_and_their_packets_find_them_without_being_handed_over() {
-    for carrier in BOTH {
-        let server = server(carrier, 2);
+    for encapsulation in BOTH {
+        let server = server(encapsulation, 2);
         let mut clients = Vec::new();
         // A fair coin shows one side 64 times in a row once in 10^19 tests.
         for _ in 0..64 {
@@ -142,7 +146,7 @@ async fn the_end_of_an_encrypted_session_is_sought_at_no_other_shard() {
     if !io::can_group() {
         return;
     }
-    let server = server(Carrier::Secure, 3);
+    let server = server(Encapsulation::Secure, 3);
     let mut pairs = Vec::new();
     for _ in 0..8 {
         pairs.push(pair(&server).await);
@@ -175,7 +179,7 @@ async fn a_client_whose_port_changes_is_sought_once() {
     if !io::can_group() {
         return;
     }
-    let server = server(Carrier::Secure, 4);
+    let server = server(Encapsulation::Secure, 4);
     let inside = tokio::net::UdpSocket::bind(loopback()).await.unwrap();
     let mut peer = PeerAddress::new(inside.local_addr().unwrap(), server.sctp_port());
     peer = peer.trusting(server.fingerprint().unwrap());
@@ -200,7 +204,7 @@ async fn a_client_whose_port_changes_is_sought_once() {
     });
     let port = || async { tokio::net::UdpSocket::bind(loopback()).await.unwrap() };
     ports.send(port().await).await.unwrap();
-    let endpoint = client(Carrier::Secure);
+    let endpoint = client(Encapsulation::Secure);
     let connect = endpoint.connect(peer, AssociationOptions::default());
     let (own, accepted) = within(async { tokio::join!(connect, server.accept()) }).await;
     let own = own.unwrap();
@@ -226,8 +230,8 @@ async fn a_client_whose_port_changes_is_sought_once() {
 
 #[tokio::test]
 async fn one_receiver_serves_all_shards_where_the_system_does_not_distribute() {
-    for carrier in BOTH {
-        let driver = Driver::bind_grouped(&[loopback()], options(carrier, 3), false).unwrap();
+    for encapsulation in BOTH {
+        let driver = Driver::bind_grouped(&[loopback()], options(encapsulation, 3), false).unwrap();
         let server = Endpoint::of(driver);
         let mut clients = Vec::new();
         for _ in 0..64 {
@@ -251,8 +255,8 @@ async fn one_receiver_serves_all_shards_where_the_system_does_not_distribute() {
 
 #[tokio::test]
 async fn a_close_ends_the_associations_of_all_shards_and_the_accepting() {
-    for carrier in BOTH {
-        let server = server(carrier, 2);
+    for encapsulation in BOTH {
+        let server = server(encapsulation, 2);
         let pairs = at_both_shards(&server).await;
         let other = server.clone();
         let accepting = tokio::spawn(async move { other.accept().await.map(|_| ()) });
@@ -272,8 +276,8 @@ async fn a_close_ends_the_associations_of_all_shards_and_the_accepting() {
 
 #[tokio::test]
 async fn a_host_has_no_more_associations_than_it_may_over_all_shards() {
-    for carrier in BOTH {
-        let per_peer = EndpointOptions { max_per_peer: Some(5), ..options(carrier, 2) };
+    for encapsulation in BOTH {
+        let per_peer = EndpointOptions { max_per_peer: Some(5), ..options(encapsulation, 2) };
         let server = Endpoint::bind(loopback(), per_peer).unwrap();
         let mut pairs = Vec::new();
         for _ in 0..5 {
@@ -299,9 +303,12 @@ async fn a_host_has_no_more_associations_than_it_may_over_all_shards() {
 
 #[tokio::test]
 async fn there_are_no_more_associations_than_there_may_be_over_all_shards() {
-    for carrier in BOTH {
-        let few =
-            EndpointOptions { max_associations: 6, max_per_peer: Some(6), ..options(carrier, 2) };
+    for encapsulation in BOTH {
+        let few = EndpointOptions {
+            max_associations: 6,
+            max_per_peer: Some(6),
+            ..options(encapsulation, 2)
+        };
         let server = Endpoint::bind(loopback(), few).unwrap();
         let mut used = Vec::new();
         while used.len() < 6 {
@@ -335,8 +342,8 @@ async fn there_are_no_more_associations_than_there_may_be_over_all_shards() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_application_that_blocks_its_thread_holds_up_no_other_shard() {
-    for carrier in BOTH {
-        let server = server(carrier, 2);
+    for encapsulation in BOTH {
+        let server = server(encapsulation, 2);
         let [(blocked, blocking), (client, accepted)] = at_both_shards(&server).await;
         tokio::spawn(echo(accepted));
         let (go_on, wait) = mpsc::channel();
@@ -371,7 +378,12 @@ struct Client {
 }
 
 impl Client {
-    fn at(own: SocketAddr, sctp_port: u16, carrier: Carrier, server: PeerAddress) -> Client {
+    fn at(
+        own: SocketAddr,
+        sctp_port: u16,
+        encapsulation: Encapsulation,
+        server: PeerAddress,
+    ) -> Client {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
@@ -381,7 +393,7 @@ impl Client {
             let sctp_port = Some(sctp_port);
             let identity = Some(KEY.clone());
             let client =
-                EndpointOptions { carrier, sctp_port, identity, ..EndpointOptions::client() };
+                EndpointOptions { encapsulation, sctp_port, identity, ..EndpointOptions::client() };
             let client = Endpoint::bind(own, client).unwrap();
             within(client.connect(server, AssociationOptions::default())).await.unwrap()
         });
@@ -396,14 +408,14 @@ impl Client {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_peer_that_restarts_is_known_at_whichever_shard_it_is() {
-    for carrier in BOTH {
-        let server = server(carrier, 4);
+    for encapsulation in BOTH {
+        let server = server(encapsulation, 4);
         let address = to(&server);
         let mut shards = std::collections::BTreeSet::new();
         for sctp_port in 6000..6012 {
             let own = reserved_address();
             let address = address.clone();
-            let client = move || Client::at(own, sctp_port, carrier, address.clone());
+            let client = move || Client::at(own, sctp_port, encapsulation, address.clone());
             let first = tokio::task::spawn_blocking(client.clone()).await.unwrap();
             let accepted = within(server.accept()).await.unwrap();
             shards.insert(shard_of(&server, &accepted));
@@ -430,11 +442,12 @@ async fn a_peer_that_restarts_is_known_at_whichever_shard_it_is() {
 
 #[tokio::test]
 async fn an_endpoint_of_several_shards_opens_associations_too_and_one_to_each_peer() {
-    for carrier in BOTH {
-        let [here, there] = [server(carrier, 3), server(carrier, 3)];
+    for encapsulation in BOTH {
+        let [here, there] = [server(encapsulation, 3), server(encapsulation, 3)];
         let mut shards = std::collections::BTreeSet::new();
         for number in 0..16 {
-            let options = EndpointOptions { sctp_port: Some(7000 + number), ..options(carrier, 1) };
+            let options =
+                EndpointOptions { sctp_port: Some(7000 + number), ..options(encapsulation, 1) };
             let peer = Endpoint::bind(loopback(), options).unwrap();
             let at = to(&peer);
             let connect = here.connect(at.clone(), AssociationOptions::default());
@@ -470,7 +483,7 @@ async fn shards_that_cannot_be_had_are_refused_with_what_can() {
         ),
     ];
     for (change, wanted) in cases {
-        let mut options = options(Carrier::PlainUdp, 2);
+        let mut options = options(Encapsulation::PlainUdp, 2);
         change(&mut options);
         let error = Endpoint::bind(loopback(), options).unwrap_err().to_string();
         assert!(error.contains(wanted), "{error}");
@@ -480,15 +493,15 @@ async fn shards_that_cannot_be_had_are_refused_with_what_can() {
 #[tokio::test]
 async fn the_paths_of_an_association_meet_at_one_shard() {
     let two = [loopback(), (Ipv4Addr::new(127, 0, 0, 2), 0).into()];
-    for carrier in BOTH {
-        let server = Endpoint::bind_all(&two, options(carrier, 4)).unwrap();
+    for encapsulation in BOTH {
+        let server = Endpoint::bind_all(&two, options(encapsulation, 4)).unwrap();
         let peer = PeerAddress::from(server.local_addrs());
         let peer = match server.fingerprint() {
             Some(key) => peer.trusting(key),
             None => peer,
         };
         for _ in 0..6 {
-            let client = EndpointOptions { carrier, ..EndpointOptions::client() };
+            let client = EndpointOptions { encapsulation, ..EndpointOptions::client() };
             let client = Endpoint::bind_all(&two, client).unwrap();
             let connect = client.connect(peer.clone(), AssociationOptions::default());
             let (own, accepted) = within(async { tokio::join!(connect, server.accept()) }).await;
@@ -520,8 +533,8 @@ async fn every_message_of_many_clients_survives_a_network_that_loses_a_twentieth
         config.loss = LossModel::Bernoulli(Probability::from_ratio(1, 20));
         Link::new(config, seed, index).unwrap()
     };
-    for (carrier, seed) in BOTH.into_iter().zip([1, 2]) {
-        let server = server(carrier, 2);
+    for (encapsulation, seed) in BOTH.into_iter().zip([1, 2]) {
+        let server = server(encapsulation, 2);
         let to_server = EmulatorConfig::new(loopback(), server.local_addr());
         let (up, down) = (link(seed, 0), link(seed, 1));
         let emulator = Emulator::start(to_server, up, down, Clock::start()).unwrap();
@@ -538,7 +551,7 @@ async fn every_message_of_many_clients_survives_a_network_that_loses_a_twentieth
         let clients = (0..16).map(|number| {
             let peer = peer.clone();
             tokio::spawn(async move {
-                let client = client(carrier);
+                let client = client(encapsulation);
                 let connect = client.connect(peer, AssociationOptions::default());
                 let own = within(connect).await.unwrap();
                 for round in 0..30 {

@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use thinstream::{
-    Association, AssociationOptions, Carrier, ConnectError, Endpoint, EndpointOptions, Identity,
-    PeerAddress, RecoveryPolicy, StreamId, new_identity,
+    Association, AssociationOptions, ConnectError, Encapsulation, Endpoint, EndpointOptions,
+    Identity, PeerAddress, RecoveryPolicy, StreamId, new_identity,
 };
 
 pub mod reserved;
@@ -32,16 +32,21 @@ pub static KEY: LazyLock<Identity> = LazyLock::new(new_identity);
 pub fn server_options() -> EndpointOptions {
     let identity = Some(KEY.clone());
     let shards = SHARDS.try_into().unwrap();
-    EndpointOptions { carrier: carrier(), identity, shards, ..EndpointOptions::server() }
+    EndpointOptions {
+        encapsulation: encapsulation(),
+        identity,
+        shards,
+        ..EndpointOptions::server()
+    }
 }
 
 /// Options of an endpoint that accepts nothing, encrypted or in plain.
 pub fn client_options() -> EndpointOptions {
-    EndpointOptions { carrier: carrier(), ..EndpointOptions::client() }
+    EndpointOptions { encapsulation: encapsulation(), ..EndpointOptions::client() }
 }
 
-fn carrier() -> Carrier {
-    if PLAIN { Carrier::PlainUdp } else { Carrier::Secure }
+fn encapsulation() -> Encapsulation {
+    if PLAIN { Encapsulation::PlainUdp } else { Encapsulation::Secure }
 }
 
 /// A server with [`KEY`] at an address, or several.

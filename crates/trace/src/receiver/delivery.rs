@@ -70,7 +70,7 @@ impl Delivery {
         });
     }
 
-    /// `from..to` arrives for the first time. Calls `told` with delays to the transport, and with those to the
+    /// `from..to` arrives for the first time. Calls `told` with delays to the transport layer, and with those to the
     /// application, which are marked.
     pub(super) fn on_arrival(
         &mut self,

@@ -85,7 +85,7 @@ fn redundant_data_hit_what_was_lost_and_miss_what_was_there() {
     assert_eq!(counts.bytes, Losses { sent: 700, lost: 300 });
     assert_eq!(counts.new_bytes, Losses { sent: 400, lost: 200 });
     let delays: Vec<i64> =
-        receiver.transport.kept().iter().map(|sample| sample.delay / 1_000_000).collect();
+        receiver.transport_layer.kept().iter().map(|sample| sample.delay / 1_000_000).collect();
     assert_eq!(delays, [70, 50, 50], "from the first sending, whichever copy arrives");
 }
 

@@ -258,7 +258,7 @@ fn of_receiver(receiver: &Receiver, clock: Clock) -> Option<ReceiverReport> {
             byte_misses: counts.missed_bytes,
         },
         delay_variation_ms: Delays::new(&receiver.arrivals, &line, false),
-        transport_delay_ms: Delays::new(&receiver.transport, &line, true),
+        transport_delay_ms: Delays::new(&receiver.transport_layer, &line, true),
         application_delay_ms: Delays::new(&receiver.application, &line, true),
         clock_drift_ppm: clock.drift.unwrap_or_default() * 1e6,
         clock_drift_known: clock.drift.is_some(),

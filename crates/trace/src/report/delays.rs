@@ -109,7 +109,7 @@ impl DelaysOfAll {
 #[derive(Debug, Default)]
 pub(crate) struct Gathered {
     variation: Sum,
-    transport: Sum,
+    transport_layer: Sum,
     application: Sum,
 }
 
@@ -118,14 +118,14 @@ impl Gathered {
     pub(crate) fn add(&mut self, receiver: &Receiver, drift: f64) {
         let Some(line) = receiver.minima.line(drift) else { return };
         self.variation.add(&receiver.arrivals, &line, false);
-        self.transport.add(&receiver.transport, &line, true);
+        self.transport_layer.add(&receiver.transport_layer, &line, true);
         self.application.add(&receiver.application, &line, true);
     }
 
     pub(crate) fn delays(&self) -> DelaysOfAll {
         DelaysOfAll {
             delay_variation_ms: self.variation.delays(),
-            transport_delay_ms: self.transport.delays(),
+            transport_delay_ms: self.transport_layer.delays(),
             application_delay_ms: self.application.delays(),
         }
     }

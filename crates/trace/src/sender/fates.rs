@@ -19,7 +19,7 @@ use super::history::{CarryingPacket, Sent};
 /// Packets that are remembered.
 const MOST_PACKETS: usize = 1 << 16;
 /// Packets of a range that are remembered: the first and the latest.
-const MOST_CARRIERS: usize = 32;
+const MOST_CARRYING: usize = 32;
 
 /// Fate of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -168,19 +168,19 @@ impl Fates {
         if let Some(packet) = self.get_mut(number) {
             packet.is_complete |= arrived && packet.end == end;
         }
-        if sent.carriers.len() >= MOST_CARRIERS {
-            sent.carriers.remove(1);
+        if sent.carrying.len() >= MOST_CARRYING {
+            sent.carrying.remove(1);
         }
-        sent.carriers.push(CarryingPacket::new(number, kind));
+        sent.carrying.push(CarryingPacket::new(number, kind));
         if arrived {
-            self.infer(sent, sent.carriers.len() - 1, counts);
+            self.infer(sent, sent.carrying.len() - 1, counts);
         }
     }
 
     /// A range is acknowledged: packets that end with it can have arrived.
     pub(crate) fn note_acknowledged(&mut self, sent: &Sent) {
-        for carrier in &sent.carriers {
-            if let Some(packet) = self.get_mut(carrier.packet) {
+        for carrying in &sent.carrying {
+            if let Some(packet) = self.get_mut(carrying.packet) {
                 packet.is_complete |= packet.end == sent.end;
             }
         }
@@ -188,7 +188,7 @@ impl Fates {
 
     /// The latest packet that is likely to have brought a range.
     pub(crate) fn latest(&self, sent: &Sent, answer: &Answer) -> Option<u64> {
-        let numbers = sent.carriers.iter().rev().map(|carrier| carrier.packet);
+        let numbers = sent.carrying.iter().rev().map(|carrying| carrying.packet);
         let mut likely = numbers.filter(|number| self.chance(*number, answer) == Chance::Fair);
         likely.next()
     }
@@ -203,7 +203,7 @@ impl Fates {
         sent: &mut Sent,
         counts: &mut Counts,
     ) -> Option<(u64, Option<Instant>)> {
-        let [CarryingPacket { packet: number, .. }] = *sent.carriers.as_slice() else {
+        let [CarryingPacket { packet: number, .. }] = *sent.carrying.as_slice() else {
             return None;
         };
         sent.brought_by = Some(number);
@@ -220,20 +220,20 @@ impl Fates {
         answer: &Answer,
         counts: &mut Counts,
     ) -> Option<Instant> {
-        let chances = sent.carriers.iter().map(|carrier| self.chance(carrier.packet, answer));
+        let chances = sent.carrying.iter().map(|carrying| self.chance(carrying.packet, answer));
         let chances: SmallVec<[Chance; 8]> = chances.collect();
         let place = chances.iter().rposition(|chance| *chance == Chance::Fair)?;
-        let carrier = *sent.carriers.get(place)?;
+        let carrying = *sent.carrying.get(place)?;
         let fair = |(_, chance): &(&CarryingPacket, &Chance)| **chance == Chance::Fair;
-        let others = sent.carriers.iter().take(place).zip(&chances).filter(fair);
+        let others = sent.carrying.iter().take(place).zip(&chances).filter(fair);
         let others: SmallVec<[u64; 8]> = others.map(|(other, _)| other.packet).collect();
         // A report is about the packet that it answers, and says nothing of copies in other packets.
-        if !others.is_empty() && carrier.kind == Kind::Along && trigger != Some(carrier.packet) {
+        if !others.is_empty() && carrying.kind == Kind::Along && trigger != Some(carrying.packet) {
             return None;
         }
-        sent.brought_by = Some(carrier.packet);
-        self.set(carrier.packet, Fate::Arrived, counts);
-        let fate = if carrier.kind == Kind::Along { Fate::Repaired } else { Fate::Lost };
+        sent.brought_by = Some(carrying.packet);
+        self.set(carrying.packet, Fate::Arrived, counts);
+        let fate = if carrying.kind == Kind::Along { Fate::Repaired } else { Fate::Lost };
         others.iter().for_each(|other| self.set(*other, fate, counts));
         for (later, chance) in chances.iter().enumerate().skip(place + 1) {
             if *chance == Chance::None {
@@ -241,16 +241,16 @@ impl Fates {
             }
         }
         let is_certain = others.is_empty() && sent.again == 0;
-        self.get(carrier.packet).filter(|_| is_certain).map(|packet| packet.at)
+        self.get(carrying.packet).filter(|_| is_certain).map(|packet| packet.at)
     }
 
     /// The receiver got a range once more; whether a packet was found that brought it.
     pub(crate) fn report(&mut self, sent: &mut Sent, answer: &Answer, counts: &mut Counts) -> bool {
         let Some(place) = self.find_duplicate(sent, answer) else { return false };
-        let Some(carrier) = sent.carriers.get_mut(place) else { return false };
-        let was_vain = carrier.is_vain();
-        carrier.reported = true;
-        let CarryingPacket { packet: number, kind, .. } = *carrier;
+        let Some(carrying) = sent.carrying.get_mut(place) else { return false };
+        let was_vain = carrying.is_vain();
+        carrying.reported = true;
+        let CarryingPacket { packet: number, kind, .. } = *carrying;
         match kind {
             Kind::Along => counts.redundant_reported += 1,
             _ => self.count_vain(sent, number, was_vain, true, counts),
@@ -264,9 +264,9 @@ impl Fates {
 
     /// Forgets a range that was acknowledged long ago: no later report concerns its packets.
     pub(crate) fn give_up(&mut self, sent: &Sent, counts: &mut Counts) {
-        for carrier in sent.carriers.iter().filter(|carrier| carrier.kind == Kind::Again) {
-            if self.get(carrier.packet).is_some_and(|packet| packet.fate == Fate::Open) {
-                self.set(carrier.packet, Fate::Silent, counts);
+        for carrying in sent.carrying.iter().filter(|carrying| carrying.kind == Kind::Again) {
+            if self.get(carrying.packet).is_some_and(|packet| packet.fate == Fate::Open) {
+                self.set(carrying.packet, Fate::Silent, counts);
             }
         }
     }
@@ -274,11 +274,11 @@ impl Fates {
     /// The packet that a report of a duplicate answers: that which is echoed, or the latest that can have arrived.
     fn find_duplicate(&self, sent: &Sent, answer: &Answer) -> Option<usize> {
         let rest = || {
-            let carriers = sent.carriers.iter().enumerate().skip(1).rev();
-            carriers.filter(|(_, carrier)| !carrier.reported)
+            let carrying = sent.carrying.iter().enumerate().skip(1).rev();
+            carrying.filter(|(_, carrying)| !carrying.reported)
         };
         let is = |test: &dyn Fn(u64) -> bool| {
-            rest().find(|(_, carrier)| test(carrier.packet)).map(|(place, _)| place)
+            rest().find(|(_, carrying)| test(carrying.packet)).map(|(place, _)| place)
         };
         is(&|number| answer.echoes(self.get(number)))
             .or_else(|| is(&|number| self.chance(number, answer) == Chance::Fair))
@@ -293,9 +293,11 @@ impl Fates {
             let fate = self.get(number).map_or(Fate::Open, |packet| packet.fate);
             !matches!(fate, Fate::Lost | Fate::Repaired)
         };
-        let earlier = sent.carriers.iter().take(place).rev();
-        let earlier: SmallVec<[u64; 8]> =
-            earlier.filter(|carrier| !carrier.is_vain()).map(|carrier| carrier.packet).collect();
+        let earlier = sent.carrying.iter().take(place).rev();
+        let earlier: SmallVec<[u64; 8]> = earlier
+            .filter(|carrying| !carrying.is_vain())
+            .map(|carrying| carrying.packet)
+            .collect();
         let open: SmallVec<[u64; 8]> =
             earlier.iter().copied().filter(|number| is_open(*number)).collect();
         sent.brought_by = open.first().or(earlier.first()).copied();
@@ -309,12 +311,12 @@ impl Fates {
 
     /// A range did not need the packet at `place`.
     fn infer(&mut self, sent: &mut Sent, place: usize, counts: &mut Counts) {
-        let Some(carrier) = sent.carriers.get_mut(place) else { return };
-        if carrier.kind != Kind::Again || carrier.is_vain() {
+        let Some(carrying) = sent.carrying.get_mut(place) else { return };
+        if carrying.kind != Kind::Again || carrying.is_vain() {
             return;
         }
-        carrier.inferred = true;
-        let number = carrier.packet;
+        carrying.inferred = true;
+        let number = carrying.packet;
         self.count_vain(sent, number, false, false, counts);
     }
 

@@ -56,7 +56,7 @@ pub(crate) struct Sent {
     /// Number of retransmissions.
     pub(crate) again: u16,
     /// The packets that carried it.
-    pub(crate) carriers: CarryingPackets,
+    pub(crate) carrying: CarryingPackets,
     /// Number of the packet that brought it first, if known.
     pub(crate) brought_by: Option<u64>,
     /// Whether it was the last of its packet, which is in flight until this arrives.
@@ -108,7 +108,7 @@ impl History {
 
     /// The packet that carried the first range.
     pub(crate) fn oldest_packet(&self) -> Option<u64> {
-        self.ranges.front()?.carriers.first().map(|carrier| carrier.packet)
+        self.ranges.front()?.carrying.first().map(|carrying| carrying.packet)
     }
 
     /// A range above all others is sent for the first time, in packet number `packet`.
@@ -126,7 +126,7 @@ impl History {
             first: at,
             last: at,
             again: 0,
-            carriers: CarryingPackets::from_elem(CarryingPacket::new(packet, Kind::New), 1),
+            carrying: CarryingPackets::from_elem(CarryingPacket::new(packet, Kind::New), 1),
             brought_by: None,
             leads,
             arrived: false,

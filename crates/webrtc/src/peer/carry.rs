@@ -8,7 +8,7 @@ use sctp::{ConnectError, Event, Failure};
 use secure::{Sealer, State};
 
 use super::{Ended, HERE, Peer, PeerEvent, THERE};
-use crate::demultiplex::Carried;
+use crate::demultiplex::DatagramKind;
 use crate::ice::{Ice, Pair};
 
 /// Events of an association that wait until the messages before them are read: a peer is asked nothing before it resets its streams.
@@ -20,12 +20,12 @@ impl<I: Ice> Machine for Peer<I> {
             return;
         }
         let bytes = datagram.into_bytes();
-        match Carried::of(&bytes) {
-            Carried::Stun => {
+        match DatagramKind::of(&bytes) {
+            DatagramKind::Stun => {
                 self.ice.handle_stun(now, meta, &bytes);
                 self.note_received(meta, bytes.len());
             }
-            Carried::Dtls if self.ice.has_verified(meta.remote) => {
+            DatagramKind::Dtls if self.ice.has_verified(meta.remote) => {
                 self.note_received(meta, bytes.len());
                 self.dtls.handle_datagram(now, &bytes);
                 let opened = self.open_packets(now);
@@ -35,7 +35,7 @@ impl<I: Ice> Machine for Peer<I> {
                     self.budget.prove(meta.remote);
                 }
             }
-            Carried::Dtls | Carried::Other => {}
+            DatagramKind::Dtls | DatagramKind::Other => {}
         }
         self.carry(now);
     }

@@ -5,7 +5,7 @@ use core::net::SocketAddr;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use apps::edge::carry::{Carried, Failed, InStack, Next};
+use apps::edge::carry::{Failed, InStack, InTransit, Next};
 use base::{Duration, Instant, Machine, Purpose, RandomStream};
 use bytes::Bytes;
 use tcp::{
@@ -30,7 +30,7 @@ struct World {
     air: VecDeque<(usize, Flying)>,
     now: Instant,
     service: Side,
-    carried: Carried,
+    carried: InTransit,
     client: Told,
     /// Event that the flow waits for; `Again` if its turn comes anyway.
     waits: Next,
@@ -105,7 +105,7 @@ impl World {
             air: VecDeque::new(),
             now,
             service: Side::default(),
-            carried: Carried::default(),
+            carried: InTransit::default(),
             client: Told::default(),
             waits: Next::Again,
             is_woken: false,
@@ -274,7 +274,7 @@ impl World {
             }
             self.is_woken = false;
             let mut client = InStack { stack: &mut self.ends[1], now: self.now, id };
-            let next = self.carried.turn(&mut client, &mut self.service);
+            let next = self.carried.carry(&mut client, &mut self.service);
             let (up, down) = self.carried.bytes();
             assert_eq!(up, self.service.took);
             assert!(up <= self.client.said && down <= self.service.said);

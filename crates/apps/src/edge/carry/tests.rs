@@ -91,44 +91,44 @@ fn text(length: usize) -> Vec<u8> {
 fn nothing_is_fetched_for_a_client_that_has_no_room() {
     let (mut client, mut service) =
         (Side::default(), Side { has: text(100_000), ..Side::default() });
-    let mut carried = Carried::default();
-    let next = carried.turn(&mut client, &mut service);
+    let mut in_transit = InTransit::default();
+    let next = in_transit.carry(&mut client, &mut service);
     assert_eq!(next, Ok(Next::Wait { readable: false, writable: false }));
-    assert_eq!((carried.held(), service.has.len()), (0, 100_000));
+    assert_eq!((in_transit.held(), service.has.len()), (0, 100_000));
     client.takes = 700;
-    let next = carried.turn(&mut client, &mut service);
+    let next = in_transit.carry(&mut client, &mut service);
     assert_eq!(next, Ok(Next::Wait { readable: false, writable: false }));
-    assert_eq!((carried.held(), &client.got[..]), (0, &text(700)[..]));
+    assert_eq!((in_transit.held(), &client.got[..]), (0, &text(700)[..]));
 }
 
 #[test]
 fn what_a_service_does_not_take_counts_whole_until_the_last_byte_of_its_piece_is_gone() {
     let mut client = Side { has: text(200_000), ..Side::default() };
     let mut service = Side { takes: PIECE / 2 - 1, ..Side::default() };
-    let mut carried = Carried::default();
-    let next = carried.turn(&mut client, &mut service);
+    let mut in_transit = InTransit::default();
+    let next = in_transit.carry(&mut client, &mut service);
     assert_eq!(next, Ok(Next::Wait { readable: false, writable: true }));
-    assert_eq!((carried.held(), carried.bytes().0), (PIECE, PIECE as u64 / 2 - 1));
+    assert_eq!((in_transit.held(), in_transit.bytes().0), (PIECE, PIECE as u64 / 2 - 1));
     service.takes = 1;
-    let _ = carried.turn(&mut client, &mut service);
-    assert_eq!(carried.held(), PIECE / 2);
+    let _ = in_transit.carry(&mut client, &mut service);
+    assert_eq!(in_transit.held(), PIECE / 2);
 }
 
 #[test]
 fn each_direction_ends_alone_once_all_of_it_was_carried() {
     let mut client = Side { has: text(10), finished: true, takes: 1000, ..Side::default() };
     let mut service = Side { takes: 5, ..Side::default() };
-    let mut carried = Carried::default();
-    let _ = carried.turn(&mut client, &mut service);
+    let mut in_transit = InTransit::default();
+    let _ = in_transit.carry(&mut client, &mut service);
     assert!(!service.told_finished, "half of it is left");
     service.takes = 5;
-    let next = carried.turn(&mut client, &mut service);
+    let next = in_transit.carry(&mut client, &mut service);
     assert_eq!(next, Ok(Next::Wait { readable: true, writable: false }));
     assert!(service.told_finished && !client.told_finished);
     (service.has, service.finished) = (text(20), true);
-    assert_eq!(carried.turn(&mut client, &mut service), Ok(Next::Over));
+    assert_eq!(in_transit.carry(&mut client, &mut service), Ok(Next::Over));
     assert!(client.told_finished);
-    assert_eq!((service.got, client.got, carried.held()), (text(10), text(20), 0));
+    assert_eq!((service.got, client.got, in_transit.held()), (text(10), text(20), 0));
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn a_side_that_fails_is_named() {
     for client_fails in [true, false] {
         let mut client = Side { fails: client_fails, has: text(9), ..Side::default() };
         let mut service = Side { fails: !client_fails, ..Side::default() };
-        let failed = Carried::default().turn(&mut client, &mut service);
+        let failed = InTransit::default().carry(&mut client, &mut service);
         assert_eq!(
             failed,
             Err(if client_fails { Failed::Client(()) } else { Failed::Service(()) })

@@ -39,7 +39,7 @@ fn across(mut link: Link<Probe>, sent: Vec<(Instant, u64)>) -> Vec<(Instant, u64
 #[derive(Clone)]
 struct Probe(u64);
 
-impl netsim::Carried for Probe {}
+impl netsim::LinkPacket for Probe {}
 
 fn quantile(sorted: &[f64], share: f64) -> f64 {
     results::quantile_of_sorted(sorted, share).unwrap()

@@ -2,13 +2,13 @@ use base::{Duration, Ecn, HashKey, Instant, Rate};
 
 use super::super::{Admission, DropCause, Link, LinkConfig, LossModel, Outcome};
 use super::*;
-use crate::link::Carried;
+use crate::link::LinkPacket;
 
 /// A numbered packet with a codepoint.
 #[derive(Clone, Debug, PartialEq)]
 struct Numbered(u64, Ecn);
 
-impl Carried for Numbered {
+impl LinkPacket for Numbered {
     fn is_ecn_capable(&self) -> bool {
         self.1.is_ecn_capable()
     }

@@ -6,15 +6,15 @@
 //! arrived. The check does not rely on the stack.
 
 mod arrived;
-mod carried;
+mod sent_data;
 
 use self::arrived::Arrived;
-use self::carried::Carried;
+use self::sent_data::SentData;
 
 /// The user data of a run in both directions.
 #[derive(Debug, Default)]
 pub(crate) struct UserData {
-    carried: Carried,
+    sent: SentData,
     arrived: Arrived,
 }
 
@@ -75,13 +75,13 @@ pub(super) struct Written {
 impl UserData {
     /// The bytes of the next message.
     pub(super) fn next_message(&self, length: usize) -> Vec<u8> {
-        let number = self.carried.written();
+        let number = self.sent.written();
         (0..length).map(|offset| message_byte(number, offset)).collect()
     }
 
     /// The stack accepted that message.
     pub(super) fn note_written(&mut self, message: Written) {
-        self.carried.note_written(message);
+        self.sent.note_written(message);
     }
 
     /// Checks the chunks of a packet from the stack.
@@ -90,7 +90,7 @@ impl UserData {
     /// The error in the user data.
     pub(crate) fn check_sent(&mut self, chunks: &[&[u8]]) -> Result<(), String> {
         let mut data = chunks.iter().filter_map(|chunk| Chunk::read(chunk));
-        data.try_for_each(|chunk| self.carried.check(chunk))
+        data.try_for_each(|chunk| self.sent.check(chunk))
     }
 
     /// Records chunks that the script sends.
@@ -120,7 +120,7 @@ impl UserData {
     /// The association was replaced or restarted: TSNs have a new meaning, and messages written for the old one may
     /// be lost.
     pub(crate) fn restart(&mut self) {
-        self.carried.restart();
+        self.sent.restart();
         self.arrived = Arrived::default();
     }
 }

@@ -168,8 +168,9 @@ impl Consecutive {
     pub(super) fn deliver_part(&mut self, inbox: &mut Inbox) {
         let Some(partial) = &mut self.partial else { return };
         let message = &mut partial.message;
-        let turn = message.unordered || inbox.streams.expected(message.stream) == message.mid;
-        if turn && !message.payload.is_empty() {
+        let deliverable =
+            message.unordered || inbox.streams.expected(message.stream) == message.mid;
+        if deliverable && !message.payload.is_empty() {
             partial.delivered = true;
             inbox.push(message.take_part());
         }
@@ -194,7 +195,7 @@ impl Consecutive {
         let ending = data.ending;
         partial.message.payload.push(data.payload);
         if ending {
-            return self.deliver_in_turn(inbox, partial.message);
+            return self.deliver_in_order(inbox, partial.message);
         }
         self.keep(inbox, partial);
         Ok(())
@@ -212,7 +213,7 @@ impl Consecutive {
             return Err(Fault::MessageTooLarge);
         }
         if data.ending {
-            return self.deliver_in_turn(inbox, data.into_message());
+            return self.deliver_in_order(inbox, data.into_message());
         }
         data.detach();
         let message = data.into_message();
@@ -233,9 +234,9 @@ impl Consecutive {
 
     /// Delivers a message without a missing TSN before it. If it is ordered, it is the next of its stream, since
     /// its predecessors have lower TSNs or were abandoned.
-    fn deliver_in_turn(&mut self, inbox: &mut Inbox, message: Message) -> Result<(), Fault> {
+    fn deliver_in_order(&mut self, inbox: &mut Inbox, message: Message) -> Result<(), Fault> {
         let (stream, unordered) = (message.stream, message.unordered);
-        if !unordered && !inbox.streams.take_turn(stream, message.mid) {
+        if !unordered && !inbox.streams.take_next(stream, message.mid) {
             inbox.tolerate(Violation::SsnOutOfSequence)?;
             inbox.streams.skip(stream, message.mid);
         }

@@ -116,14 +116,14 @@ impl Interleaved {
         if key.unordered && self.is_given_up(key) {
             return Ok(());
         }
-        let turn = is_turn(inbox, key);
-        if data.beginning && data.ending && turn && !self.messages.contains_key(&key) {
+        let next = is_next(inbox, key);
+        if data.beginning && data.ending && next && !self.messages.contains_key(&key) {
             return self.take_whole(inbox, data);
         }
         self.check(key, &data)?;
         self.keep(inbox, key, tsn, data, beyond_gap)?;
         let Some(assembly) = self.messages.get(&key) else { return Ok(()) };
-        if !turn {
+        if !next {
             return Ok(());
         }
         if assembly.is_whole() {
@@ -216,7 +216,7 @@ impl Interleaved {
     /// Delivers received parts of messages that are next in order.
     pub(super) fn deliver_parts(&mut self, inbox: &mut Inbox) {
         let keys: Vec<Key> =
-            self.messages.keys().copied().filter(|key| is_turn(inbox, *key)).collect();
+            self.messages.keys().copied().filter(|key| is_next(inbox, *key)).collect();
         for key in keys {
             self.deliver_part(inbox, key);
         }
@@ -417,7 +417,7 @@ fn from(key: Key, fsn: u32) -> RangeInclusive<(Key, u32)> {
 }
 
 /// Whether a message may be delivered when it is whole.
-fn is_turn(inbox: &Inbox, key: Key) -> bool {
+fn is_next(inbox: &Inbox, key: Key) -> bool {
     key.unordered || inbox.streams.expected(key.stream).0 == key.mid
 }
 

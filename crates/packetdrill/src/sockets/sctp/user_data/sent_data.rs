@@ -6,7 +6,7 @@ use super::{Chunk, Written, message_byte};
 
 /// Written messages, and the TSNs that carried them.
 #[derive(Debug, Default)]
-pub(super) struct Carried {
+pub(super) struct SentData {
     written: Vec<Written>,
     /// Whether the first byte of each message was sent.
     begun: Vec<bool>,
@@ -30,7 +30,7 @@ impl Piece {
     }
 }
 
-impl Carried {
+impl SentData {
     /// Number of written messages.
     pub(super) fn written(&self) -> u32 {
         self.written.len() as u32

@@ -3,7 +3,7 @@
 use base::{Ecn, HashKey};
 
 /// A packet that a link carries. By default it is not ECN-capable.
-pub trait Carried {
+pub trait LinkPacket {
     /// Whether its sender understands marks (RFC 3168: ECT(0), ECT(1) or already CE).
     fn is_ecn_capable(&self) -> bool {
         false
@@ -20,7 +20,7 @@ pub trait Carried {
     }
 }
 
-impl<P: Carried> Carried for Box<P> {
+impl<P: LinkPacket> LinkPacket for Box<P> {
     fn is_ecn_capable(&self) -> bool {
         (**self).is_ecn_capable()
     }
@@ -35,7 +35,7 @@ impl<P: Carried> Carried for Box<P> {
 }
 
 /// A codepoint alone, for packets that contain one.
-impl Carried for Ecn {
+impl LinkPacket for Ecn {
     fn is_ecn_capable(&self) -> bool {
         *self != Ecn::NotEct
     }
@@ -46,4 +46,4 @@ impl Carried for Ecn {
 }
 
 #[cfg(test)]
-impl Carried for u64 {}
+impl LinkPacket for u64 {}
