@@ -38,7 +38,7 @@ fn write_again(segment: &Segment, addresses: Pseudo) {
     let middle = segment.payload.len() / 2;
     let (head, tail) = (segment.payload.slice(..middle), segment.payload.slice(middle..));
     let first = Segment { payload: head, ..segment.clone() };
-    first.emit_with(addresses, &[tail], &mut buffer);
+    first.emit_with(addresses, [&tail[..]], &mut buffer);
     let length = HEADER_LENGTH + segment.options.emitted_length() + segment.payload.len();
     assert_eq!(buffer.len(), length);
     let again = match Segment::parse(Bytes::from(buffer), addresses) {
