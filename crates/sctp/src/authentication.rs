@@ -194,6 +194,8 @@ impl Authentication {
                 verdict
             }
             _ if *authenticated || self.takes_bare(chunk.chunk_type()) => Verdict::Taken,
+            // RFC 5061, section 5.2, D5: the rest of the packet goes with it.
+            Chunk::Asconf(_) => Verdict::Refused,
             _ => Verdict::Lacking,
         }
     }

@@ -192,7 +192,12 @@ fn only_authenticated_requests_count() {
     let bare =
         forge.bench.give_right(|packet| packet.append(asconf(0, &[add("10.1.0.1")])).unwrap());
     assert!(bare.is_empty());
-    let fill = |p: &mut PacketBuilder<'_>| p.append(asconf(0, &[add("10.1.0.1")])).unwrap();
+    // What follows in the packet is dropped with it.
+    let fill = |p: &mut PacketBuilder<'_>| {
+        p.append(asconf(0, &[add("10.1.0.1")])).unwrap();
+        p.append(Heartbeat { info: b"behind" }).unwrap();
+    };
+    assert!(forge.bench.give_right(fill).is_empty());
     let guessed = signed(forge.bench.tag, b"guess", KeyId(0), HmacId::SHA_256, fill);
     assert!(forge.bench.give_bytes(guessed).is_empty());
     assert_eq!((forge.told(), forge.paths().len()), (vec![], 1));
@@ -396,6 +401,18 @@ fn third_parties_get_a_bounded_number_of_heartbeats_and_nothing_else() {
     let victims: Vec<String> = (1..=7).map(|n| format!("10.9.0.{n}")).collect();
     let victims: Vec<AddressRequest<'static>> = victims.iter().map(|text| add(text)).collect();
     let mut sent = forge.give(asconf(0, &victims));
+    // HB.Max.Burst: one of them in an RTO, which is a second at least, and one more where a path becomes
+    // potentially failed.
+    let is_heartbeat = |packet: &Vec<u8>| names(packet) == ["HEARTBEAT"];
+    let mut times = vec![0; sent.iter().filter(|packet| is_heartbeat(packet)).count()];
+    for at in 1..=300 {
+        let now = forge.bench.pass(Duration::from_millis(100));
+        times.extend(now.iter().filter(|packet| is_heartbeat(packet)).map(|_| at));
+        sent.extend(now);
+    }
+    let close = times.windows(2).filter(|pair| pair[1] - pair[0] < 9).count();
+    assert!(times.len() > 7 && close <= 7, "{times:?}");
+    assert!(times.windows(3).all(|three| three[2] - three[0] >= 9), "{times:?}");
     sent.extend(forge.bench.pass(Duration::from_secs(3_600)));
     let heartbeats = sent.iter().filter(|packet| names(packet) == ["HEARTBEAT"]).count();
     assert!(heartbeats <= 7 * 8, "{heartbeats}");
@@ -509,13 +526,15 @@ fn what_the_peer_does_not_know_is_not_asked_for_again() {
     let endpoint = &mut forge.bench.endpoint;
     let again = endpoint.association_mut(id).unwrap().add_address(now, address("10.9.0.4:9899"));
     assert_eq!(again, Err(AddressError::NotNegotiated));
-    assert!(
-        endpoint
-            .association_mut(id)
-            .unwrap()
-            .set_peer_primary(now, address("10.0.0.2:9899"))
-            .is_ok()
-    );
+    // Set Primary is a kind of its own, until the peer does not know that either.
+    let primary = address("10.0.0.2:9899");
+    assert_eq!(endpoint.association_mut(id).unwrap().set_peer_primary(now, primary), Ok(()));
+    assert_eq!(names(&forge.bench.drain()[0]), ["AUTH", "ASCONF"]);
+    let next = AsconfSerial(own.0.wrapping_add(1));
+    let unknown = AddressAnswer::Error { correlation: next.0, causes: [cause()] };
+    forge.give(AsconfAck { serial: next, answers: [unknown] });
+    let mut own = forge.bench.endpoint.association_mut(id).unwrap();
+    assert_eq!(own.set_peer_primary(now, primary), Err(AddressError::NotNegotiated));
 }
 
 #[test]
@@ -662,4 +681,67 @@ fn flags_of_an_auth_chunk_are_ignored() {
     crate::support::wire::fix_checksum(&mut bytes);
     let answers = forge.bench.give_bytes(bytes);
     assert_eq!(refused(&answers[0], 0), Some(vec![]));
+}
+
+#[test]
+fn an_answer_ends_the_timer_and_the_errors_that_it_counted() {
+    let mut forge = Forge::new();
+    let (id, now) = (forge.bench.id(), forge.bench.now);
+    let serial = AsconfSerial(forge.bench.tsn.0);
+    forge.change(AddressChange::Added, address("10.9.0.2:9899"));
+    // Rule C1: a second change waits for the answer to the first.
+    forge.change(AddressChange::Added, address("10.9.0.3:9899"));
+    let errors = |forge: &Forge| {
+        let stats = forge.bench.endpoint.association(id).unwrap().stats();
+        (stats.error_count, stats.paths[0].error_count)
+    };
+    let asked = |sent: &[Vec<u8>]| -> Vec<AsconfSerial> {
+        let packets = sent.iter().map(|packet| Packet::parse(packet.clone().into()).unwrap());
+        let serials = packets.filter_map(|packet| {
+            packet.chunks().find_map(|chunk| match chunk.unwrap() {
+                Chunk::Asconf(asconf) => Some(asconf.serial),
+                _ => None,
+            })
+        });
+        serials.collect()
+    };
+    // T4 expires after a second, RTO.Min, and two seconds later (rules B1 to B4).
+    for (wait, count) in [(1_000, 1), (2_000, 2)] {
+        assert_eq!(asked(&forge.bench.pass(Duration::from_millis(wait - 1))), []);
+        assert_eq!(asked(&forge.bench.pass(Duration::from_millis(1))), [serial]);
+        assert_eq!(errors(&forge), (count, count));
+    }
+    assert_eq!(forge.bench.now, now + Duration::from_secs(3));
+    // Rules A5 and A6. The error that the answer lists is that of another correlation identifier: this request succeeded.
+    let cause = Cause::UnrecognizedParameters(&[]);
+    let other = AddressAnswer::Error { correlation: serial.0.wrapping_add(7), causes: [cause] };
+    let sent = forge.give(AsconfAck { serial, answers: [other] });
+    assert_eq!(errors(&forge), (0, 0));
+    let next = AsconfSerial(serial.0.wrapping_add(1));
+    assert_eq!(asked(&sent), [next], "and the second change is asked for");
+    let refused = |event: &Event| {
+        matches!(event, Event::Reconfiguration(ReconfigurationEvent::AddressRefused { .. }))
+    };
+    assert!(!forge.bench.events.iter().any(|(_, event)| refused(event)));
+    forge.answer(next.0);
+    assert_eq!(asked(&forge.bench.pass(Duration::from_secs(100))), [], "T4 has stopped");
+}
+
+#[test]
+fn an_asconf_about_a_host_name_changes_nothing() {
+    // Section 4.1.1: as the address of the sender, and as the one to add.
+    let name = *b"\x00\x0b\x00\x0aa.test\x00\x00";
+    let known = [0, 5, 0, 8, 10, 0, 0, 1];
+    let mut forge = Forge::new();
+    let mut value = PEER_TSN.0.to_be_bytes().to_vec();
+    value.extend(name);
+    value.extend([0xc0, 1, 0, 16, 0, 0, 0, 9, 0, 5, 0, 8, 10, 1, 0, 1]);
+    forge.give(crate::support::wire::Any(0xc1, 0, &value));
+    let mut value = PEER_TSN.0.to_be_bytes().to_vec();
+    value.extend(known);
+    value.extend([0xc0, 1, 0, 18, 0, 0, 0, 9]);
+    value.extend(name);
+    forge.give(crate::support::wire::Any(0xc1, 0, &value));
+    assert_eq!((forge.told(), forge.paths()), (vec![], vec![(address(CLIENT), true)]));
+    assert_eq!(forge.bench.state(), "ESTABLISHED");
 }
