@@ -66,8 +66,17 @@ mod tests {
         let first = secrets.initial_sequence(Instant::ZERO, local, remote);
         let later = Instant::ZERO + Duration::from_secs(1);
         assert_eq!(secrets.initial_sequence(later, local, remote), first.advance(250_000));
-        let other = secrets.initial_sequence(Instant::ZERO, local, address("10.0.0.2:4001"));
-        assert!(other.distance_from(first).min(first.distance_from(other)) > 1000);
+        // Each address and each port counts.
+        for (from, to) in [
+            (local, address("10.0.0.2:4001")),
+            (local, address("10.0.0.3:4000")),
+            (address("10.0.0.1:81"), remote),
+            (address("10.0.0.4:80"), remote),
+        ] {
+            let other = secrets.initial_sequence(Instant::ZERO, from, to);
+            let apart = other.distance_from(first).min(first.distance_from(other));
+            assert!(apart > 1000, "{from} to {to}");
+        }
         assert_ne!(
             secrets.timestamp_offset(local, remote),
             secrets.timestamp_offset(remote, local)

@@ -1,5 +1,6 @@
 //! Section 3.5: connection establishment.
 
+use base::Machine;
 use tcp::{ConnectionOptions, EndpointOptions, Event, Failure, Received, SoftError, State};
 
 use crate::support::{Bench, address};
@@ -273,6 +274,26 @@ fn ports_are_chosen_and_addresses_checked() {
     connect("10.0.0.1:5", "10.0.0.2:80").unwrap();
     assert!(connect("10.0.0.1:5", "10.0.0.2:80").is_err());
     assert!(bench.endpoint.connection(first).unwrap().local().port() >= 49_152);
+}
+
+#[test]
+fn no_more_connections_are_opened_than_the_endpoint_may_have() {
+    let options = EndpointOptions { max_connections: 2, ..EndpointOptions::default() };
+    let mut bench = Bench::new(options);
+    let now = bench.now;
+    let mut connect = |port: u16| {
+        let remote = std::net::SocketAddr::from(([10, 0, 0, 2], port));
+        bench.endpoint.connect(now, address("10.0.0.1:0"), remote, ConnectionOptions::default())
+    };
+    let first = connect(80).unwrap();
+    connect(81).unwrap();
+    assert_eq!(connect(82), Err(tcp::ConnectError::TooMany));
+    bench.endpoint.release(now, first);
+    let mut buffer = Vec::new();
+    while bench.endpoint.poll_transmit(now, &mut buffer).is_some() {}
+    let remote = address("10.0.0.2:82");
+    let options = ConnectionOptions::default();
+    assert!(bench.endpoint.connect(now, address("10.0.0.1:0"), remote, options).is_ok());
 }
 
 #[test]

@@ -30,6 +30,27 @@ fn two_duplicates_resend_nothing() {
 }
 
 #[test]
+fn an_acknowledgement_of_new_data_begins_the_count_of_duplicates_anew() {
+    for has_sack in [false, true] {
+        let mut bench = Bench::new(if has_sack { sack() } else { newreno() });
+        bench.has_sack = has_sack;
+        bench.write(10_000);
+        let duplicate = |bench: &mut Bench, at, ack: u64, reported: u64| match has_sack {
+            false => bench.at(at).ack(ack),
+            true => bench.at(at).ack_with(ack, &[ack + 1000..ack + 1000 + 10 * reported]),
+        };
+        duplicate(&mut bench, 100, 1, 1);
+        duplicate(&mut bench, 101, 1, 2);
+        assert_eq!(bench.at(102).ack(3001), []);
+        assert_eq!(duplicate(&mut bench, 103, 3001, 1), []);
+        assert_eq!(duplicate(&mut bench, 104, 3001, 2), []);
+        assert_eq!(bench.sender.recovery().stats().fast_recoveries, 0, "two and two");
+        bench.at(150).ack(10_001);
+        assert_eq!(bench.sender.recovery().stats().retransmissions.total(), 0);
+    }
+}
+
+#[test]
 fn limited_transmit_sends_one_new_segment_for_each_of_two_duplicates() {
     let mut bench = Bench::new(newreno());
     bench.has_sack = false;
