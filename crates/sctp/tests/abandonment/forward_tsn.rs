@@ -241,3 +241,34 @@ fn forward_tsn_supported_is_reported_by_a_side_without_the_extension() {
         assert_eq!(sent[0].windows(4).any(|bytes| bytes == parameter), reports);
     }
 }
+
+#[test]
+fn a_peer_that_reports_the_parameter_gets_an_association_without_the_extension() {
+    let mut bench = Bench::new(EndpointOptions::default());
+    let options = AssociationOptions { extensions: PR, ..options(plain()) };
+    let (now, port) = (bench.now, crate::support::wire::PEER_PORT);
+    let peer = crate::support::address(crate::support::CLIENT);
+    let id = bench.endpoint.connect(now, peer, port, options).unwrap();
+    let init = Packet::parse(Bytes::from(bench.drain().remove(0))).unwrap();
+    let Some(Ok(Chunk::Init(init))) = init.chunks().next() else { panic!("no INIT") };
+    bench.tag = init.initiate_tag;
+    let parameters =
+        [Parameter::StateCookie(b"cookie"), Parameter::UnrecognizedParameter(&[0xc0, 0, 0, 4])];
+    let ack = crate::support::wire::init_with(crate::support::wire::PEER_TAG, parameters);
+    let sent = bench.give_right(|p| p.append(sctp::wire::chunk::InitAck(ack)).unwrap());
+    assert_eq!(names(&sent[0]), ["COOKIE ECHO"]);
+    bench.give_right(|p| p.append(sctp::wire::chunk::CookieAck).unwrap());
+    let own = bench.endpoint.association(id).unwrap();
+    assert!(own.is_established() && !own.extensions().contains(Extensions::PARTIAL_RELIABILITY));
+    // A message whose lifetime ends after its transmission is sent until it arrives.
+    let reliability = sctp::Reliability::Lifetime(Duration::from_millis(500));
+    let how = sctp::SendOptions { reliability, ..Default::default() };
+    let (stream, ppid) = (sctp::StreamId(0), sctp::Ppid(0));
+    let mut own = bench.endpoint.association_mut(id).unwrap();
+    own.send(now, stream, ppid, Bytes::from_static(b"kept"), how).unwrap();
+    drop(own);
+    bench.drain();
+    let sent = bench.pass(Duration::from_secs(4));
+    let sent: Vec<String> = sent.iter().flat_map(|packet| names(packet)).collect();
+    assert_eq!(sent, ["DATA", "DATA"]);
+}

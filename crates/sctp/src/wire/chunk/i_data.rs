@@ -120,6 +120,9 @@ mod tests {
         let mut packet = PacketBuilder::start(&mut buffer, header, 200);
         packet.append(chunk).unwrap();
         packet.finish();
+        // Reserved bytes are 0 (RFC 8260, section 2.1).
+        assert_eq!(buffer[16..28], [0, 0, 0, 3, 0, 4, 0, 0, 0, 0, 0, 5]);
+        assert_eq!((buffer[12], buffer[13] & 0xf0), (64, 0));
         let packet = Packet::parse(buffer.into()).unwrap();
         let Some(Ok(Chunk::IData(read))) = packet.chunks().next() else { panic!() };
         assert_eq!((read.tsn, read.stream, read.mid), (chunk.tsn, chunk.stream, chunk.mid));
