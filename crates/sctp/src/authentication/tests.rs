@@ -130,6 +130,15 @@ fn nothing_is_signed_that_the_peer_did_not_ask_for() {
     let mut authentication = Authentication::new(vector(1, &[ChunkType::DATA]));
     authentication.establish(vector(2, &[]), &AuthenticationOptions::default());
     assert!(authentication.signer.is_none());
+    // A list as it arrives from a peer that breaks section 3.2.
+    let listed: Vec<u8> = NEVER.iter().map(|never| never.0).chain([ChunkType::DATA.0]).collect();
+    let own = vector(3, &[]);
+    let [random, hmacs] = own.parameters().collect::<Vec<_>>()[..] else { panic!() };
+    let peer = announced(&[random, Parameter::Chunks(&listed), hmacs]).unwrap().unwrap();
+    assert!(peer.chunks().iter().eq([ChunkType::DATA]));
+    authentication.establish(peer, &AuthenticationOptions::default());
+    let signer = authentication.signer.unwrap();
+    assert!(signer.types.iter().eq([ChunkType::DATA]));
 }
 
 #[test]
