@@ -104,7 +104,7 @@ impl Association {
         phase: Phase,
     ) -> Association {
         let path = Path::new(ends.remote, ends.local, &options, true);
-        let mut queue = SendQueue::new(options.outbound_streams, options.scheduler);
+        let mut queue = SendQueue::new(options.offered_streams().0, options.scheduler);
         queue.set_max_queueing_delay(options.max_queueing_delay);
         let policy = Arc::clone(&options.policy);
         Association {
@@ -261,7 +261,7 @@ impl Association {
 
     /// Streams on which the peer may send messages, as negotiated.
     pub fn inbound_streams(&self) -> u16 {
-        self.rx.as_ref().map_or(self.options.inbound_streams, Receiver::inbound_streams)
+        self.rx.as_ref().map_or(self.options.offered_streams().1, Receiver::inbound_streams)
     }
 
     /// Extensions in use: those that both sides offered.

@@ -26,9 +26,9 @@ pub struct AssociationOptions {
     pub policy: Arc<RecoveryPolicy>,
     /// Extensions of RFC 9260 that are offered to the peer; those that it supports too are used.
     pub extensions: Extensions,
-    /// Number of outbound streams requested.
+    /// Number of outbound streams requested; at least 1.
     pub outbound_streams: u16,
-    /// Most streams on which the peer may send; fewer are used if it asks for fewer.
+    /// Most streams on which the peer may send, at least 1; fewer are used if it asks for fewer.
     pub inbound_streams: u16,
     /// Most bytes waiting for the application to read them, advertised as a_rwnd; at least 1500.
     pub receive_buffer: u32,
@@ -87,6 +87,12 @@ impl AssociationOptions {
     /// The window in INIT and INIT ACK: at least RFC 9260's minimum (section 3.3.2).
     pub(crate) fn offered_window(&self) -> u32 {
         self.receive_buffer.max(WINDOW_MIN)
+    }
+
+    /// Outbound and inbound streams in INIT and INIT ACK: one each at least, since INIT without a stream is refused
+    /// (RFC 9260, section 3.3.2).
+    pub(crate) fn offered_streams(&self) -> (u16, u16) {
+        (self.outbound_streams.max(1), self.inbound_streams.max(1))
     }
 }
 

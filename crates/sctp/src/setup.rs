@@ -111,6 +111,7 @@ pub(crate) fn answer_init(
         let own = own_vector.unwrap_or_else(|| draw_vector(wanted_chunks(accepted), random));
         Box::new(KeyVectors { own, peer })
     });
+    let (outbound_streams, inbound_streams) = accepted.offered_streams();
     let cookie = StateCookie {
         created_at: now,
         lifetime,
@@ -119,8 +120,8 @@ pub(crate) fn answer_init(
         local_initial_tsn,
         peer_initial_tsn: init.initial_tsn,
         peer_a_rwnd: init.a_rwnd,
-        outbound_streams: accepted.outbound_streams.min(init.inbound_streams),
-        inbound_streams: accepted.inbound_streams.min(init.outbound_streams),
+        outbound_streams: outbound_streams.min(init.inbound_streams),
+        inbound_streams: inbound_streams.min(init.outbound_streams),
         local_port: header.destination_port,
         peer_port: header.source_port,
         local_tie_tag,

@@ -353,11 +353,12 @@ impl Association {
     }
 
     fn init<'a, P: Iterator<Item = Parameter<'a>>>(&self, parameters: P) -> Init<P> {
+        let (outbound_streams, inbound_streams) = self.options.offered_streams();
         Init {
             initiate_tag: self.identity.tags.local,
             a_rwnd: self.options.offered_window(),
-            outbound_streams: self.options.outbound_streams,
-            inbound_streams: self.options.inbound_streams,
+            outbound_streams,
+            inbound_streams,
             initial_tsn: self.identity.local_initial_tsn,
             parameters,
         }

@@ -199,8 +199,9 @@ impl Association {
         let peer = peer_vector(agreed, &init_ack.parameters);
         self.extensions.agree(agreed, peer, self.options.authentication.as_ref());
         self.note_round_trip(round_trip);
-        let outbound = self.options.outbound_streams.min(init_ack.inbound_streams);
-        let inbound = self.options.inbound_streams.min(init_ack.outbound_streams);
+        let (outbound, inbound) = self.options.offered_streams();
+        let outbound = outbound.min(init_ack.inbound_streams);
+        let inbound = inbound.min(init_ack.outbound_streams);
         if self.open(init_ack.initial_tsn, init_ack.a_rwnd, outbound, inbound).is_err() {
             return;
         }

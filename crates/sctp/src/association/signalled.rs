@@ -59,8 +59,9 @@ impl Association {
             | zero_checksum::agreed(self.options.zero_checksum, &init.parameters);
         let peer = peer_vector(agreed, &init.parameters);
         self.extensions.agree(agreed, peer, self.options.authentication.as_ref());
-        let outbound = self.options.outbound_streams.min(init.inbound_streams);
-        let inbound = self.options.inbound_streams.min(init.outbound_streams);
+        let (outbound, inbound) = self.options.offered_streams();
+        let outbound = outbound.min(init.inbound_streams);
+        let inbound = inbound.min(init.outbound_streams);
         if self.open(init.initial_tsn, init.a_rwnd, outbound, inbound).is_ok() {
             self.establish(now, random);
         }

@@ -4,7 +4,8 @@ use base::Purpose;
 
 use super::*;
 use crate::cookie::StateCookie;
-use crate::wire::Tsn;
+use crate::wire::chunk::{Init, InitAck};
+use crate::wire::{Chunk, CommonHeader, Packet, PacketBuilder, Tsn};
 
 fn endpoint(seed: u64) -> Endpoint {
     Endpoint::new(EndpointOptions::default(), RandomStream::new(seed, Purpose("endpoint", 0)))
@@ -41,8 +42,12 @@ fn a_cookie_outlives_one_change_of_keys_but_not_two() {
     let opens = |endpoint: &Endpoint| StateCookie::open(&sealed, &endpoint.keys, start).is_ok();
     assert!(opens(&endpoint));
     let first = endpoint.keys[0].clone();
-    endpoint.rotate_keys(start + KEY_LIFE);
-    assert!(opens(&endpoint));
+    let hour = Duration::from_secs(3_600);
+    let is_first = |endpoint: &Endpoint| cookie(endpoint, start) == sealed;
+    endpoint.rotate_keys(Instant::ZERO + (hour - Duration::from_nanos(1)));
+    assert!(is_first(&endpoint), "a key serves an hour");
+    endpoint.rotate_keys(start + hour);
+    assert!(!is_first(&endpoint) && opens(&endpoint));
     endpoint.rotate_keys(start + KEY_LIFE * 2);
     assert!(!opens(&endpoint));
     assert!(StateCookie::open(&sealed, &[first], start).is_ok());
@@ -126,4 +131,62 @@ fn the_endpoint_takes_note_of_what_a_handle_was_used_for() {
     endpoint.release(id);
     while endpoint.poll_transmit(Instant::ZERO, &mut Vec::new()).is_some() {}
     assert!(endpoint.association_mut(id).is_none(), "it was released");
+}
+
+/// The State Cookie in the answer to an INIT from where `opening` opens to.
+fn cookie_for_an_init(endpoint: &mut Endpoint, tag: VerificationTag) -> StateCookie {
+    let init = init_of(tag, []);
+    let answer = exchange(endpoint, VerificationTag(0), |packet| packet.append(init).unwrap());
+    let Some(Ok(Chunk::InitAck(init_ack))) = answer.chunks().next() else { panic!("no INIT ACK") };
+    let sealed = init_ack.0.parameters.state_cookie().unwrap();
+    StateCookie::open(sealed, &endpoint.keys, Instant::ZERO).unwrap()
+}
+
+fn init_of<P>(tag: VerificationTag, parameters: P) -> Init<P> {
+    let (outbound_streams, inbound_streams, initial_tsn) = (1, 1, Tsn(1));
+    Init {
+        initiate_tag: tag,
+        a_rwnd: 5000,
+        outbound_streams,
+        inbound_streams,
+        initial_tsn,
+        parameters,
+    }
+}
+
+/// Gives the endpoint a packet from where `opening` opens to; returns its first answer.
+fn exchange(
+    endpoint: &mut Endpoint,
+    verification_tag: VerificationTag,
+    fill: impl FnOnce(&mut PacketBuilder<'_>),
+) -> Packet {
+    let (source_port, destination_port) = (9899, endpoint.options.port);
+    let header = CommonHeader { source_port, destination_port, verification_tag };
+    let mut bytes = Vec::new();
+    let mut builder = PacketBuilder::start(&mut bytes, header, 1400);
+    fill(&mut builder);
+    builder.finish();
+    let (local, remote) = (([10, 0, 0, 1], 9899).into(), ([10, 0, 0, 2], 9899).into());
+    let meta = DatagramMeta { local, remote, ecn: base::Ecn::NotEct, origin: None };
+    endpoint.handle_datagram(Instant::ZERO, meta, bytes.into());
+    let mut answer = Vec::new();
+    endpoint.poll_transmit(Instant::ZERO, &mut answer).unwrap();
+    Packet::parse(answer.into()).unwrap()
+}
+
+#[test]
+fn in_cookie_echoed_the_cookie_for_an_init_has_tie_tags_and_in_cookie_wait_none() {
+    let (mut endpoint, id) = opening();
+    endpoint.set_listen(true);
+    let none = (VerificationTag(0), VerificationTag(0));
+    let ties = |cookie: StateCookie| (cookie.local_tie_tag, cookie.peer_tie_tag);
+    assert_eq!(ties(cookie_for_an_init(&mut endpoint, VerificationTag(8))), none);
+    let own = endpoint.association(id).unwrap().local_tag();
+    let parameters = [crate::wire::Parameter::StateCookie(b"cookie")];
+    let init_ack = InitAck(init_of(VerificationTag(7), parameters));
+    exchange(&mut endpoint, own, |packet| packet.append(init_ack).unwrap());
+    assert_eq!(endpoint.association(id).unwrap().state_name(), "COOKIE-ECHOED");
+    let tied = ties(cookie_for_an_init(&mut endpoint, VerificationTag(8)));
+    assert_eq!(tied, endpoint.tie_key.tie_tags(own, VerificationTag(7)));
+    assert!(tied.0 != none.0 && tied.1 != none.1);
 }

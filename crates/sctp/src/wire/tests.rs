@@ -98,6 +98,90 @@ fn the_hand_written_init_is_what_the_builder_writes() {
     assert_eq!(buffer, INIT_PACKET);
 }
 
+/// Chunks as they stand on the wire, written by hand from RFC 9260, sections 3.3.1 to 3.3.14.
+#[rustfmt::skip]
+const HAND_WRITTEN: [(&str, &[u8]); 9] = [
+    ("DATA", &[
+        0x00, 0x0b, 0x00, 0x13, // DATA with I, B and E, 19 bytes
+        0x01, 0x02, 0x03, 0x04, // TSN
+        0x05, 0x06, 0x07, 0x08, // stream 0x0506, SSN 0x0708
+        0x09, 0x0a, 0x0b, 0x0c, // payload protocol identifier
+        b'a', b'b', b'c', 0x00, // user data, one byte of padding
+    ]),
+    ("SACK", &[
+        0x03, 0x00, 0x00, 0x1c, // SACK, 28 bytes
+        0x01, 0x02, 0x03, 0x04, // cumulative TSN ack
+        0x00, 0x01, 0x00, 0x02, // a_rwnd 65538
+        0x00, 0x02, 0x00, 0x01, // two gap ack blocks, one duplicate TSN
+        0x00, 0x02, 0x00, 0x03, // from 2 to 3
+        0x00, 0x05, 0x00, 0x05, // from 5 to 5
+        0x01, 0x02, 0x03, 0x03, // the duplicate TSN
+    ]),
+    ("HEARTBEAT", &[
+        0x04, 0x00, 0x00, 0x0a, // HEARTBEAT, 10 bytes
+        0x00, 0x01, 0x00, 0x06, // Heartbeat Info, 6 bytes
+        b'h', b'i', 0x00, 0x00, // two bytes of padding
+    ]),
+    ("HEARTBEAT ACK", &[0x05, 0, 0, 0x0a, 0, 1, 0, 6, b'h', b'i', 0, 0]),
+    ("ABORT", &[
+        0x06, 0x01, 0x00, 0x0b, // ABORT with T, 11 bytes
+        0x00, 0x0c, 0x00, 0x07, // User-Initiated Abort, 7 bytes
+        b'w', b'h', b'y', 0x00, // one byte of padding
+    ]),
+    ("SHUTDOWN", &[0x07, 0, 0, 8, 1, 2, 3, 4]),
+    ("SHUTDOWN ACK", &[0x08, 0, 0, 4]),
+    ("ERROR", &[
+        0x09, 0x00, 0x00, 0x0c, // ERROR, 12 bytes
+        0x00, 0x01, 0x00, 0x08, // Invalid Stream Identifier, 8 bytes
+        0x00, 0x07, 0x00, 0x00, // stream 7
+    ]),
+    ("SHUTDOWN COMPLETE", &[0x0e, 1, 0, 4]),
+];
+
+#[test]
+fn the_hand_written_chunks_are_what_the_builder_writes_and_read_as_meant() {
+    let data = Sample::Data(Data {
+        tsn: Tsn(0x0102_0304),
+        stream: StreamId(0x0506),
+        ssn: Ssn(0x0708),
+        ppid: Ppid(0x090a_0b0c),
+        flags: DataFlags::WHOLE.with(DataFlags::IMMEDIATE),
+        payload: Bytes::from_static(b"abc"),
+    });
+    let sack = Sample::Sack(OutgoingSack {
+        cumulative_tsn_ack: Tsn(0x0102_0304),
+        a_rwnd: 65_538,
+        gap_ack_blocks: vec![GapAckBlock { start: 2, end: 3 }, GapAckBlock { start: 5, end: 5 }],
+        duplicate_tsns: vec![Tsn(0x0102_0303)],
+    });
+    let heartbeat = |ack| Sample::Heartbeat(b"hi".to_vec(), ack);
+    let samples = [data, sack, heartbeat(false), heartbeat(true)];
+    let samples = samples.into_iter().chain([
+        Sample::Abort(true, vec![(11, 0, b"why".to_vec())]),
+        Sample::Shutdown(Tsn(0x0102_0304)),
+        Sample::ShutdownAck,
+        Sample::Error(vec![(0, 7, Vec::new())]),
+        Sample::ShutdownComplete(true),
+    ]);
+    assert_eq!(samples.clone().count(), HAND_WRITTEN.len());
+    let header = CommonHeader {
+        source_port: 5000,
+        destination_port: 9899,
+        verification_tag: VerificationTag(7),
+    };
+    for (sample, (name, bytes)) in samples.zip(HAND_WRITTEN) {
+        let mut buffer = Vec::new();
+        let mut builder = PacketBuilder::start(&mut buffer, header, 1200);
+        sample.append(&mut builder).unwrap();
+        builder.finish();
+        assert_eq!(buffer[12..], *bytes, "{name}");
+        let packet = Packet::parse(buffer.into()).unwrap();
+        let chunk = packet.chunks().next().unwrap().unwrap();
+        assert_eq!(ChunkType(bytes[0]).to_string(), name);
+        assert!(sample.reads_back_as(chunk), "{name}");
+    }
+}
+
 /// A chunk that owns its contents, to be written and compared with the parsed one.
 #[derive(Clone, Debug)]
 enum Sample {

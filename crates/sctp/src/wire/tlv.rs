@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn the_last_elements_padding_may_be_present_or_absent() {
-        let padded = [0, 7, 0, 5, 0xaa, 0, 0, 0];
+        let padded = [0, 7, 0, 5, 0xaa, 1, 2, 3];
         let expected = [Ok(Tlv { head: 7, bytes: &padded[..5] })];
         assert_eq!(walk(&padded), expected);
         assert_eq!(walk(&padded[..5]), expected);

@@ -101,6 +101,7 @@ fn a_thousand_listed_addresses_see_next_to_nothing_and_never_data() {
     let strangers: Vec<_> = sent.iter().filter(|(to, _)| **to != home).collect();
     assert!(strangers.len() <= ASKED, "{} hosts were written to", strangers.len());
     for (victim, (packets, bytes)) in strangers {
+        assert!(victims.contains(victim), "{victim} was never listed");
         // HEARTBEATs, a few and small, until the association is given up.
         assert!(*packets <= 30, "{victim} got {packets} packets");
         assert!(*bytes <= packets * 100, "{victim} got {bytes} bytes");

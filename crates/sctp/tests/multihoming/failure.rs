@@ -359,3 +359,56 @@ fn two_silent_paths_of_a_short_round_trip_are_given_up_no_sooner_than_one() {
     // RFC 9260 counts every expiry of every path.
     assert_eq!(seconds_kept("rfc"), 19);
 }
+
+#[test]
+fn the_timer_of_a_retransmission_runs_with_the_timeout_of_the_path_that_it_takes() {
+    // Both paths die; rule E4 of section 6.3.3: the timeout of the first path has doubled, that of the second has not.
+    let mut links = first_dies_at(T0);
+    links[1] = links[0].clone();
+    let mut two = Two::established(&links, timeouts_only());
+    two.send_at([0]);
+    two.at(7_900);
+    two.assert_sent(&[
+        (0, 0, &[0]),
+        (1_000, 1, &[0]),
+        (2_000, 0, &[0]),
+        (4_000, 1, &[0]),
+        (6_000, 0, &[0]),
+    ]);
+}
+
+#[test]
+fn partial_bytes_acked_belongs_to_the_path_whose_data_is_acknowledged() {
+    // A fast retransmission leads to congestion avoidance on the first path.
+    let mut links = even();
+    let (hole, end) = (T0 + Duration::from_millis(99), T0 + Duration::from_millis(101));
+    links[0].forward.blackouts.push(hole..end);
+    let mut two = Two::established(&links, timeouts_only());
+    two.send_at([100, 110, 120, 130]);
+    two.at(1_000);
+    let id = two.id;
+    let count = |two: &Two, path: usize| two.path(path).recovery.partial_bytes_acked;
+    for _ in 0..100 {
+        two.send(1_400);
+    }
+    let mut most = 0;
+    for at in 0..200 {
+        two.at(1_000 + 5 * at);
+        most = most.max(count(&two, 0));
+        assert_eq!(count(&two, 1), 0);
+    }
+    assert!(most > 1_400, "{most}");
+    // Slow start on the second path counts none, neither here nor there.
+    two.at(4_000);
+    let second = two.path(1).remote;
+    two.sim.with_host(two.client, |peer, _| {
+        peer.endpoint.association_mut(id).unwrap().set_primary(second)
+    });
+    let before = count(&two, 0);
+    for _ in 0..20 {
+        two.send(1_400);
+    }
+    two.at(6_000);
+    assert_eq!([count(&two, 0), count(&two, 1)], [before, 0]);
+    assert!(two.data_sent().iter().any(|(_, path, _)| *path == 1));
+}

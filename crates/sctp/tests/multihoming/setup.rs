@@ -34,6 +34,10 @@ fn without_addresses_named_there_is_one_path() {
     two.at(0);
     assert_eq!((two.stats().state, two.stats().paths.len()), ("ESTABLISHED", 1));
     assert!(two.times_of(two.client, ChunkType::HEARTBEAT, 1).is_empty());
+    let theirs = two.server().endpoint.association(two.server().events[0].1).unwrap().stats();
+    let to: Vec<_> = theirs.paths.iter().map(|path| path.remote).collect();
+    assert_eq!(to, [address(CLIENTS[0])], "the source of the INIT alone");
+
     // pion ignores an INIT with Supported Address Types, which is needless with one address.
     let init = |two: &Two| {
         let sent = two.sim.checker().sent.iter().find(|sent| sent.has(ChunkType::INIT));

@@ -117,6 +117,7 @@ fn unanswered_heartbeats_of_an_idle_path_leave_the_association_alone() {
     let id = bench.id();
     for _ in 0..200 {
         bench.pass(Duration::from_secs(5));
+        assert_eq!(bench.endpoint.association(id).unwrap().stats().error_count, 0);
         // The path in use carries data of the peer's and ours.
         send(&mut bench, 10);
         bench.drain();
@@ -130,4 +131,22 @@ fn unanswered_heartbeats_of_an_idle_path_leave_the_association_alone() {
     assert_eq!((stats.state, stats.error_count), ("ESTABLISHED", 0));
     assert_eq!(stats.paths[1].state, PathState::Inactive);
     assert!(stats.paths[1].counters.heartbeats_sent > 7, "it is asked on");
+}
+
+#[test]
+fn more_gaps_than_a_packet_has_room_for_are_reported_from_the_lowest_on_in_one_sack() {
+    let mut bench = Bench::established();
+    bench.give_right(|p| p.append(data(0, 0, 0, b"x")).unwrap());
+    for gap in 1..=500 {
+        let answer = bench.give_right(|p| p.append(data(2 * gap, 0, 0, b"x")).unwrap());
+        assert_eq!((answer.len(), names(&answer[0])), (1, vec!["SACK".to_owned()]), "gap {gap}");
+        assert!(answer[0].len() <= 1472, "{} bytes", answer[0].len());
+        let packet = sctp::wire::Packet::parse(answer[0].clone().into()).unwrap();
+        let Some(Ok(sctp::wire::Chunk::Sack(sack))) = packet.chunks().next() else { panic!() };
+        let told: Vec<_> = sack.gap_ack_blocks().map(|block| (block.start, block.end)).collect();
+        // 12 and 16 bytes of headers, 4 of each block.
+        let expected = (gap as usize).min((1472 - 12 - 16) / 4);
+        let lowest: Vec<_> = (1..=expected as u16).map(|at| (2 * at, 2 * at)).collect();
+        assert_eq!(told, lowest, "gap {gap}");
+    }
 }

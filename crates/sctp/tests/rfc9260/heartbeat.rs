@@ -3,10 +3,12 @@
 use core::ops::Range;
 
 use base::{Duration, Instant};
-use sctp::wire::ChunkType;
-use sctp::{AssociationOptions, Event, Failure, PathChange, PathState};
+use sctp::wire::chunk::CookieEcho;
+use sctp::wire::{Chunk, ChunkType, Packet, Parameter};
+use sctp::{AssociationOptions, EndpointOptions, Event, Failure, PathChange, PathState};
 
-use crate::support::{Pair, RTT, T0, half, options, plain};
+use crate::support::wire::{Bench, PEER_TAG};
+use crate::support::{PORT, Pair, RTT, T0, half, options, plain};
 
 const INTERVAL: Duration = Duration::from_secs(10);
 
@@ -105,4 +107,46 @@ fn a_path_is_inactive_after_path_max_retrans_heartbeats() {
     pair.run_for(Duration::from_secs(33));
     assert!(!pair.stats().paths[0].active, "{:?}", pair.stats().paths[0]);
     assert_eq!(told(&pair), 1);
+}
+
+#[test]
+fn by_default_an_idle_path_is_asked_after_30_s_and_an_rto() {
+    let server = AssociationOptions { heartbeat_interval: None, ..options(plain()) };
+    let client = AssociationOptions { policy: plain().into(), ..AssociationOptions::default() };
+    let links = netsim::topology::Directions::both(half(RTT));
+    let mut pair = Pair::with_server(links, client, server, 3);
+    pair.run_for(Duration::from_secs(100));
+    let times = heartbeats(&pair);
+    let spans = [times[0] - 200.0, times[1] - times[0] - 100.0];
+    assert!(spans.iter().all(|span| (30_500.0..=31_500.0).contains(span)), "{spans:?}");
+}
+
+#[test]
+fn a_heartbeat_that_verifies_an_address_carries_64_bits_that_nobody_can_know() {
+    // Heartbeat information of many endpoints that verify the peer's second address.
+    let mut seen = Vec::new();
+    for seed in 0..64 {
+        let mut bench = Bench::listening();
+        let random = base::RandomStream::new(seed, base::Purpose("nonce", 0));
+        let options = EndpointOptions { port: PORT, listen: true, ..EndpointOptions::default() };
+        bench.endpoint = sctp::Endpoint::new(options, random);
+        let second = Parameter::Ipv4Address([10, 7, 7, 7].into());
+        let cookie = bench.init_with(PEER_TAG, &[second]);
+        let sent = bench.give_right(|p| p.append(CookieEcho { cookie: &cookie }).unwrap());
+        let infos = sent.iter().filter_map(|packet| {
+            let packet = Packet::parse(packet.clone().into()).unwrap();
+            packet.chunks().find_map(|chunk| match chunk.unwrap() {
+                Chunk::Heartbeat(asked) => Some(asked.info.to_vec()),
+                _ => None,
+            })
+        });
+        seen.extend(infos);
+    }
+    assert_eq!(seen.len(), 64);
+    let bit = |info: &Vec<u8>, at: usize| info[at / 8] >> (at % 8) & 1;
+    let random = (0..seen[0].len() * 8).filter(|at| {
+        let ones = seen.iter().filter(|info| bit(info, *at) == 1).count();
+        (10..=54).contains(&ones)
+    });
+    assert!(random.count() >= 64);
 }

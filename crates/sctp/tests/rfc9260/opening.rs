@@ -106,6 +106,45 @@ fn an_init_travels_alone_with_tag_0_no_flags_and_random_numbers_of_its_own() {
         bench.endpoint.release(id);
         bench.drain();
     }
+    // Both are spread over the whole range.
+    let numbers = [
+        seen.iter().map(|of| of.0.0 >> 30).collect::<Vec<_>>(),
+        seen.iter().map(|of| of.1.0 >> 30).collect(),
+    ];
+    for quarters in numbers {
+        let counts = [0, 1, 2, 3].map(|at| quarters.iter().filter(|of| **of == at).count());
+        assert!(counts.iter().all(|count| (4..=26).contains(count)), "{counts:?}");
+    }
+}
+
+#[test]
+fn without_a_stream_in_the_options_one_each_way_is_offered() {
+    let none = || AssociationOptions {
+        outbound_streams: 0,
+        inbound_streams: 0,
+        policy: plain().into(),
+        ..AssociationOptions::default()
+    };
+    let options = EndpointOptions { listen: true, accepted: none(), ..EndpointOptions::default() };
+    let mut bench = Bench::new(options);
+    let of = fields(&bench.give(NO_TAG, |p| p.append(init(PEER_TAG)).unwrap())[0]);
+    assert_eq!((of.outbound_streams, of.inbound_streams), (1, 1));
+    let mut opening = Opening::new();
+    let (now, to) = (opening.bench.now, address("10.0.0.9:9899"));
+    opening.id = opening.bench.endpoint.connect(now, to, PEER_PORT, none()).unwrap();
+    let of = fields(&opening.bench.drain()[0]);
+    assert_eq!((of.outbound_streams, of.inbound_streams), (1, 1));
+    assert_eq!(opening.send(0), Ok(()));
+    assert!(matches!(opening.send(1), Err(sctp::SendError::NoSuchStream { .. })));
+}
+
+#[test]
+fn no_association_is_opened_to_port_0() {
+    let mut bench = Bench::listening();
+    let (to, options) = (address(CLIENT), AssociationOptions::default());
+    let refused = bench.endpoint.connect(bench.now, to, 0, options).unwrap_err();
+    assert_eq!(refused, sctp::ConnectError::ZeroPort);
+    assert!(bench.drain().is_empty());
 }
 
 #[test]
@@ -317,6 +356,12 @@ fn an_init_names_each_parameter_once() {
     for parameter in init.parameters.iter() {
         let parameter = parameter.unwrap();
         assert!(!matches!(parameter, Parameter::HostNameAddress(_)));
+        if let Parameter::SupportedExtensions(types) = parameter {
+            // FORWARD-TSN, RE-CONFIG, I-DATA and I-FORWARD-TSN, ASCONF and ASCONF-ACK, AUTH, PAD.
+            let listed = std::collections::BTreeSet::from_iter(types);
+            let all = [0xc0, 0x82, 0x40, 0xc2, 0xc1, 0x80, 0x0f, 0x84];
+            assert_eq!(listed, std::collections::BTreeSet::from_iter(&all));
+        }
         if !matches!(parameter, Parameter::Ipv4Address(_)) {
             let kind = core::mem::discriminant(&parameter);
             assert!(!seen.contains(&kind), "{parameter:?} twice");
@@ -425,4 +470,61 @@ fn the_answer_to_the_init_of_a_restart_has_the_parameters_of_the_association() {
     });
     let answers = bench.give(NO_TAG, |p| p.append(init(VerificationTag(0x99))).unwrap());
     assert_eq!(fields(&answers[0]).outbound_streams, 7);
+}
+
+/// Gives the endpoint an INIT of its peer's, from where it opens to; returns the INIT ACK and where that goes.
+fn meet(opening: &mut Opening, tag: VerificationTag) -> (Vec<u8>, std::net::SocketAddr) {
+    use base::Machine;
+    let bytes = crate::support::wire::packet(PEER_PORT, crate::support::PORT, NO_TAG, |p| {
+        p.append(init(tag)).unwrap();
+    });
+    let (local, remote) = (address(crate::support::SERVER), opening.bench.remote);
+    let meta = base::DatagramMeta { local, remote, ecn: base::Ecn::NotEct, origin: None };
+    let now = opening.bench.now;
+    opening.bench.endpoint.handle_datagram(now, meta, bytes.into());
+    let mut answer = Vec::new();
+    let sent = opening.bench.endpoint.poll_transmit(now, &mut answer).unwrap();
+    assert!(opening.bench.drain().is_empty(), "one answer");
+    (answer, sent.remote)
+}
+
+#[test]
+fn the_cookie_of_an_init_that_met_the_own_one_establishes_with_the_tag_of_that_init() {
+    // Section 5.2.4, action B: in COOKIE-WAIT, and in COOKIE-ECHOED where the peer began anew meanwhile.
+    let later = VerificationTag(0x99);
+    for mut opening in [Opening::new(), Opening::echoed().0] {
+        opening.bench.endpoint.set_listen(true);
+        let before = opening.state();
+        let (init_ack, to) = meet(&mut opening, later);
+        assert_eq!((names(&init_ack), to), (vec!["INIT ACK".to_owned()], address(CLIENT)));
+        let cookie = opening.bench.take_init_ack(&init_ack);
+        let answers =
+            opening.bench.give_right(|p| p.append(CookieEcho { cookie: &cookie }).unwrap());
+        assert_eq!(
+            (names(&answers[0]), tag_of(&answers[0])),
+            (vec!["COOKIE ACK".to_owned()], later)
+        );
+        assert_eq!(opening.state(), "ESTABLISHED", "from {before}");
+        opening.bench.events.retain(|(_, event)| *event == sctp::Event::Established);
+        assert_eq!(opening.bench.events.len(), 1);
+        // T1 has stopped: neither INIT nor COOKIE ECHO leaves any more.
+        let sent = opening.bench.pass(Duration::from_secs(25));
+        assert!(sent.is_empty(), "{:?} from {before}", names(&sent[0]));
+    }
+}
+
+#[test]
+fn the_cookie_of_the_init_that_was_answered_establishes_in_cookie_echoed_too() {
+    // Section 5.2.4, action D, while COOKIE ACK is awaited.
+    let (mut opening, _) = Opening::echoed();
+    opening.bench.endpoint.set_listen(true);
+    let (init_ack, _) = meet(&mut opening, PEER_TAG);
+    let cookie = opening.bench.take_init_ack(&init_ack);
+    let answers = opening.bench.give_right(|p| p.append(CookieEcho { cookie: &cookie }).unwrap());
+    assert_eq!(
+        (names(&answers[0]), tag_of(&answers[0])),
+        (vec!["COOKIE ACK".to_owned()], PEER_TAG)
+    );
+    assert_eq!(opening.state(), "ESTABLISHED");
+    assert!(opening.bench.pass(Duration::from_secs(25)).is_empty(), "T1-cookie has stopped");
 }

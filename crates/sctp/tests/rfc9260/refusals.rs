@@ -153,9 +153,20 @@ fn an_association_given_up_ends_with_an_abort_after_all_retransmissions() {
 #[test]
 fn a_shutdown_ack_while_opening_is_answered_as_out_of_the_blue_even_with_the_right_tag() {
     let mut bench = opening();
-    let answer = bench.give_right(|p| p.append(ShutdownAck).unwrap());
-    assert_eq!(names(&answer[0]), ["SHUTDOWN COMPLETE"]);
-    assert_eq!((tag_of(&answer[0]), answer[0][13] & 1), (bench.tag, 1));
+    let stray = |bench: &mut Bench| {
+        let answer = bench.give_right(|p| p.append(ShutdownAck).unwrap());
+        assert_eq!((answer.len(), names(&answer[0])), (1, vec!["SHUTDOWN COMPLETE".to_owned()]));
+        assert_eq!((tag_of(&answer[0]), answer[0][13] & 1), (bench.tag, 1));
+    };
+    stray(&mut bench);
+    // The attempt continues, in COOKIE-ECHOED too.
+    let cookie = [Parameter::StateCookie(b"cookie")];
+    let init_ack = InitAck(crate::support::wire::init_with(PEER_TAG, cookie));
+    let answer = bench.give_right(|p| p.append(init_ack).unwrap());
+    assert_eq!(names(&answer[0]), ["COOKIE ECHO"]);
+    stray(&mut bench);
+    bench.give_right(|p| p.append(sctp::wire::chunk::CookieAck).unwrap());
+    assert_eq!(bench.state(), "ESTABLISHED");
 }
 
 #[test]

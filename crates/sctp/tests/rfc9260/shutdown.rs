@@ -217,3 +217,22 @@ fn data_in_shutdown_sent_is_answered_with_shutdown_and_sack() {
     let again = bench.pass(Duration::from_millis(1));
     assert_eq!(names(&again[0])[0], "SHUTDOWN");
 }
+
+#[test]
+fn shutdown_is_sent_again_no_more_than_association_max_retrans_times() {
+    let mut bench = Bench::established();
+    let id = bench.id();
+    bench
+        .endpoint
+        .association_mut(id)
+        .unwrap()
+        .set_options(|options| options.association_max_retrans = 3);
+    bench.endpoint.association_mut(id).unwrap().shutdown(bench.now);
+    bench.drain();
+    // T2 expires at 1, 3, 7 and 15 s; T5 would at 300 s.
+    let sent = bench.pass(Duration::from_secs(15));
+    let sent: Vec<String> = sent.iter().flat_map(|packet| names(packet)).collect();
+    assert_eq!(sent, ["SHUTDOWN", "SHUTDOWN", "SHUTDOWN", "ABORT"]);
+    let told = bench.events.last().unwrap().1.clone();
+    assert_eq!((told, bench.state()), (Event::Failed(Failure::Unreachable), "CLOSED"));
+}

@@ -64,8 +64,11 @@ fn a_shutdown_complete_counts_only_when_it_is_awaited() {
         p.append(sctp::wire::chunk::Shutdown { cumulative_tsn_ack: before }).unwrap();
     });
     assert_eq!(bench.state(), "SHUTDOWN-ACK-SENT");
-    bench.give(STRANGE, |p| p.append(ShutdownComplete { t_bit: true }).unwrap());
-    assert_eq!(bench.state(), "SHUTDOWN-ACK-SENT");
+    // (tag, T bit): a stranger's, the own one as if reflected, the peer's as if the own one.
+    for (tag, t_bit) in [(STRANGE, true), (STRANGE, false), (bench.tag, true), (PEER_TAG, false)] {
+        let answer = bench.give(tag, |p| p.append(ShutdownComplete { t_bit }).unwrap());
+        assert_eq!((answer.len(), bench.state()), (0, "SHUTDOWN-ACK-SENT"), "{tag:?} {t_bit}");
+    }
     bench.give(PEER_TAG, |p| p.append(ShutdownComplete { t_bit: true }).unwrap());
     assert_eq!(bench.state(), "CLOSED");
 }

@@ -1,7 +1,7 @@
 //! Sections 6.3 and 8: RTO, back-off, Karn's rule, rules R1 to R4, failure of path and association.
 
 use base::{Duration, Instant};
-use sctp::{Event, Failure};
+use sctp::{Event, Failure, PathChange, PathState};
 
 use crate::support::{Pair, T0, plain};
 
@@ -34,6 +34,14 @@ fn a_path_is_inactive_after_more_than_path_max_retrans_errors_and_active_when_it
     pair.at(124_000_000);
     assert!(pair.stats().paths[0].active);
     assert_eq!((pair.stats().error_count, pair.stats().paths[0].error_count), (0, 0));
+    let told = pair.client().events.iter().filter_map(|(at, _, event)| match event {
+        Event::PathChanged { path: 0, change: PathChange::State(state), .. } => {
+            Some((at.since(T0).as_millis(), *state))
+        }
+        _ => None,
+    });
+    let told: Vec<_> = told.collect();
+    assert_eq!(told, [(63_000, PathState::Inactive), (123_100, PathState::Active)]);
 }
 
 #[test]

@@ -178,6 +178,8 @@ mod tests {
         let counts = |room| {
             let mut buffer = Vec::new();
             sack.emit_value(&mut buffer, room);
+            // The first block, that of the lowest TSNs, stays longest.
+            assert!(buffer.len() == 12 || buffer[12..16] == [0, 2, 0, 3]);
             (buffer.len(), buffer[9], buffer[11])
         };
         assert_eq!(counts(100), (28, 2, 2));

@@ -53,6 +53,17 @@ fn a_port_of_zero_is_refused() {
 }
 
 #[test]
+fn what_stands_in_the_padding_is_ignored() {
+    let chunks = [10, 0, 0, 5, 0xaa, 0xff, 0xff, 0xff, 11, 0, 0, 4];
+    let packet = Packet::parse(packet_of(&chunks)).unwrap();
+    let found: Result<Vec<_>, _> = packet.chunks().collect();
+    assert!(matches!(
+        found.unwrap()[..],
+        [Chunk::CookieEcho(CookieEcho { cookie: &[0xaa] }), Chunk::CookieAck(CookieAck)]
+    ));
+}
+
+#[test]
 fn the_last_chunk_may_lack_its_padding() {
     let chunks = [11, 0, 0, 4, 10, 0, 0, 5, 0xaa];
     let packet = Packet::parse(packet_of(&chunks)).unwrap();
