@@ -566,3 +566,22 @@ fn of_requests_for_our_streams_one_waits_for_data_and_the_others_are_told_so() {
     assert!(kept.bytes_current < 16_384, "{} bytes of {next} requests", kept.bytes_current);
     assert_eq!(bench.state(), "ESTABLISHED");
 }
+
+#[test]
+fn the_answers_to_the_two_requests_of_a_chunk_go_in_one_chunk() {
+    let nothing = ReconfigurationPolicy {
+        reset_streams: false,
+        reset_association: false,
+        add_streams: false,
+    };
+    let add = |request| Sent::AddOutgoing { request: Rsn(PEER_TSN.0 + request), count: 1 };
+    let add_in = |request| Sent::AddIncoming { request: Rsn(PEER_TSN.0 + request), count: 1 };
+    for both in [[outgoing(0, NOTHING, &[1]), incoming(1, &[1])], [add(0), add_in(1)]] {
+        let mut bench = bench(nothing);
+        let answers = bench.give_right(|packet| {
+            packet.append(ReConfig { parameters: both.iter().cloned() }).unwrap();
+        });
+        assert_eq!((answers.len(), names(&answers[0])), (1, vec!["RE-CONFIG".to_owned()]));
+        assert_eq!(said(&answers), ["0: 2", "1: 2"]);
+    }
+}

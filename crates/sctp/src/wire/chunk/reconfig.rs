@@ -391,6 +391,31 @@ mod tests {
         assert_eq!(packet[12..], expected);
         let packet = super::tests::packet(&all()[7..8]);
         assert_eq!(packet[12..], [130, 0, 0, 16, 0, 17, 0, 12, 1, 2, 3, 4, 5, 6, 0, 0]);
+        let others: [(usize, &[u8]); 6] = [
+            (2, &[0, 14, 0, 10, 1, 2, 3, 4, 0, 5, 0, 0]),
+            (3, &[0, 14, 0, 8, 1, 2, 3, 4]),
+            (4, &[0, 15, 0, 8, 1, 2, 3, 4]),
+            (5, &[0, 16, 0, 12, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 1]),
+            (6, &[0, 16, 0, 20, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 6, 0, 0, 0, 1, 0, 0, 0, 2]),
+            (8, &[0, 18, 0, 12, 1, 2, 3, 4, 0, 1, 0, 0]),
+        ];
+        for (index, expected) in others {
+            let packet = super::tests::packet(&all()[index..=index]);
+            assert_eq!(packet[16..], *expected, "{:?}", all()[index]);
+        }
+    }
+
+    #[test]
+    fn the_reserved_field_of_a_request_for_streams_is_ignored() {
+        for (number, sent) in [(17, &all()[7]), (18, &all()[8])] {
+            let (Owned::AddOutgoing { count, .. } | Owned::AddIncoming { count, .. }) = sent else {
+                panic!("{sent:?}")
+            };
+            let [high, low] = count.to_be_bytes();
+            let strange = [0, number, 0, 12, 1, 2, 3, 4, high, low, 0xff, 0xff];
+            let read = ReconfigParameters(&strange).iter().next().unwrap().unwrap();
+            assert_eq!(owned(read), *sent);
+        }
     }
 
     #[test]
