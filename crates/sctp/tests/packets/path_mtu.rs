@@ -104,12 +104,18 @@ fn without_the_option_no_probe_is_sent_and_packets_may_be_fragmented() {
 #[test]
 fn a_path_of_the_usual_mtu_is_known_two_round_trips_after_the_handshake() {
     let mut path = Path::new(1500, discovering());
+    let window = |path: &Path| {
+        let own = path.sim.host(path.client).endpoint.association(path.association).unwrap();
+        own.stats().paths[0].recovery.cwnd
+    };
     path.run_for(RTT * 2 + Duration::from_millis(1));
     assert_eq!(path.found(), (1200, Some(PathMtuState::Base)));
+    let before = window(&path);
     path.run_for(RTT);
     assert_eq!(path.found(), (1200, Some(PathMtuState::Searching)));
     path.run_for(RTT);
     assert_eq!(path.found(), (1500, Some(PathMtuState::SearchComplete)));
+    assert_eq!(window(&path), before);
     path.run_for(Duration::from_secs(2000));
     assert_eq!(path.probes(), 2, "and there is nothing more to probe");
 }
@@ -123,6 +129,9 @@ fn any_mtu_is_found_exactly_and_probes_are_few() {
         let found = (mtu as usize - HEADERS) / 4 * 4 + HEADERS;
         assert_eq!(path.found(), (found, Some(PathMtuState::SearchComplete)), "{mtu}");
         assert!(path.probes() <= 24, "{} probes for {mtu}", path.probes());
+        let probes = path.sim.checker().sent.iter().filter(|sent| sent.has(ChunkType::PAD));
+        let times: Vec<Instant> = probes.map(|sent| sent.at).collect();
+        assert!(times.windows(2).all(|pair| pair[1].since(pair[0]) >= RTT), "{mtu}: {times:?}");
         // Data sent then arrives without a retransmission.
         path.send(20_000);
         path.run_for(Duration::from_secs(5));

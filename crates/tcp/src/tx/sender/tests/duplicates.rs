@@ -35,9 +35,10 @@ fn an_acknowledgement_of_new_data_begins_the_count_of_duplicates_anew() {
         let mut bench = Bench::new(if has_sack { sack() } else { newreno() });
         bench.has_sack = has_sack;
         bench.write(10_000);
-        let duplicate = |bench: &mut Bench, at, ack: u64, reported: u64| match has_sack {
-            false => bench.at(at).ack(ack),
-            true => bench.at(at).ack_with(ack, &[ack + 1000..ack + 1000 + 10 * reported]),
+        let duplicate = |bench: &mut Bench, at, ack: u64, reported: u64| {
+            let block = ack + 1000..ack + 1000 + 10 * reported;
+            let blocks = if has_sack { core::slice::from_ref(&block) } else { &[] };
+            bench.at(at).ack_with(ack, blocks)
         };
         duplicate(&mut bench, 100, 1, 1);
         duplicate(&mut bench, 101, 1, 2);
@@ -57,6 +58,7 @@ fn limited_transmit_sends_one_new_segment_for_each_of_two_duplicates() {
     bench.write(20_000);
     assert_eq!(bench.at(100).ack(1), [(100, 10_001, 1000, false)]);
     assert_eq!(bench.at(101).ack(1), [(101, 11_001, 1000, false)]);
+    assert_eq!(bench.sender.snapshot().cwnd, 10_000, "they do not open it");
     assert_eq!(bench.at(102).ack(1), [(102, 1, 1000, false)]);
     assert_eq!(
         bench.sender.snapshot().ssthresh,
@@ -69,6 +71,12 @@ fn limited_transmit_sends_one_new_segment_for_each_of_two_duplicates() {
     bench.has_sack = false;
     bench.write(20_000);
     assert_eq!(bench.at(100).ack(1), []);
+    // The peer's window has no room for them.
+    let mut bench = Bench::with(SenderOptions::default(), newreno(), 10_000);
+    (bench.has_sack, bench.window) = (false, 10_000);
+    assert_eq!(bench.write(20_000).len(), 10);
+    assert_eq!(bench.at(100).ack(1), []);
+    assert_eq!(bench.at(101).ack(1), []);
 }
 
 #[test]
@@ -134,5 +142,20 @@ fn a_window_update_or_data_is_no_duplicate() {
     for window in 1..10 {
         bench.window = 50_000 + window;
         assert_eq!(bench.at(100).ack(1), []);
+    }
+    for seq in 1..10 {
+        let with_data = Acknowledgement {
+            seq,
+            ack: 1,
+            window: bench.window,
+            sack: &[],
+            has_sack: false,
+            has_data: true,
+            rtt: None,
+            ece: false,
+            overtaken: false,
+        };
+        bench.sender.on_ack(bench.now, &with_data);
+        assert_eq!(bench.poll(), []);
     }
 }
