@@ -1,7 +1,7 @@
 //! Replays a capture's traffic under other policies and over other networks, and measures it like
 //! the capture.
 //!
-//! A capture gives a [`Recording`] of the messages that applications sent
+//! A capture gives a [`Recording`](crate::workload::Recording) of the messages that applications sent
 //! ([`recording`](crate::workload::recording)) and estimates of the network ([`Conditions`]); both,
 //! with policies and networks to try, make a plan ([`Replay::plan`]) that runs like any other;
 //! [`outcomes`] puts its numbers beside those of the capture.
