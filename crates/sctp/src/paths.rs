@@ -6,10 +6,11 @@
 //! - [`redundancy`]: the same data on several paths.
 //! - [`mtu`], [`mtu_discovery`]: packet sizes.
 //! - [`own_addresses`]: the local addresses of paths.
-//! - [`action`]: what the association must do after a decision.
+//! - [`context`]: inputs of a decision; [`action`]: what the association must do after it.
 
 pub(crate) mod action;
 pub(crate) mod addresses;
+pub(crate) mod context;
 pub(crate) mod copies;
 pub(crate) mod heartbeat;
 pub(crate) mod mtu;
@@ -29,8 +30,9 @@ use base::{DatagramMeta, Instant};
 use recovery::{PATHS_MAX, PathId, PathTable};
 use smallvec::SmallVec;
 
-use self::action::{Action, Context};
+use self::action::Action;
 use self::addresses::{beside, local_for};
+use self::context::Context;
 use self::copies::WaitingCopies;
 use self::path::Path;
 use crate::event::PathChange;

@@ -28,6 +28,11 @@ impl Recovery {
         self.paths[path] = PathRecovery::new(path, mss, &self.policy);
     }
 
+    /// Paths on which losses of `path` are retransmitted.
+    pub fn routes(&self, path: PathId) -> Routes {
+        self.paths[path].routes
+    }
+
     /// Sets the paths on which losses of `path` are retransmitted.
     pub fn set_routes(&mut self, path: PathId, routes: Routes) {
         self.paths[path].routes = routes;

@@ -9,8 +9,9 @@ use smallvec::SmallVec;
 
 use crate::event::reconfiguration::{AddressChange, ReconfigurationEvent};
 use crate::paths::Paths;
-use crate::paths::action::{Action, Context};
+use crate::paths::action::Action;
 use crate::paths::addresses::is_meaningful;
+use crate::paths::context::Context;
 use crate::paths::path::Path;
 use crate::wire::chunk::{AddressAnswer, AddressRequest, AddressRequests, Asconf, AsconfAck};
 use crate::wire::{AsconfSerial, Cause, CauseCode, ChunkType, Packet};

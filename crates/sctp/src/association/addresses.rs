@@ -6,7 +6,7 @@ use base::{DatagramMeta, Instant, RandomStream};
 
 use super::Association;
 use crate::address_reconfiguration::AddressReconfiguration;
-use crate::address_reconfiguration::answers::Asked;
+use crate::address_reconfiguration::answers::{Answers, Asked};
 use crate::address_reconfiguration::error::AddressError;
 use crate::address_reconfiguration::requests::{Answered, Change};
 use crate::authentication::Verdict;
@@ -14,7 +14,8 @@ use crate::control::{Control, OwnedCause};
 use crate::event::Failure;
 use crate::event::reconfiguration::{AddressChange, ReconfigurationEvent};
 use crate::extensions::Extensions;
-use crate::paths::action::Context;
+use crate::paths::Paths;
+use crate::paths::context::Context;
 use crate::paths::path::Path;
 use crate::wire::chunk::{AddressAnswers, AddressRequest, AddressRequests, Asconf, AsconfAck};
 use crate::wire::{AsconfSerial, CauseCode, Chunk, Packet};
@@ -223,15 +224,9 @@ impl Association {
             self.counters.chunks_dropped += 1;
             return;
         }
-        let own = self.extensions.begin_addresses(&self.identity);
-        let mut context = Context::new(&self.options, self.tx.recovery());
-        let at = (&mut self.paths, &mut context);
-        let asked = own.answers_mut().on_asconf(now, meta, asconf, at);
-        let actions = context.actions;
-        self.execute(actions);
-        self.fit_fragments();
-        self.drop_orphaned_controls();
-        match asked {
+        self.extensions.begin_addresses(&self.identity);
+        let asked = self.decide_addresses(|answers, at| answers.on_asconf(now, meta, asconf, at));
+        match asked.unwrap_or(Asked::Dropped) {
             Asked::Answer(answer) => {
                 // Rule C6: sent to the source of the ASCONF, if that is an address of the peer now.
                 let from = meta.remote.ip();
@@ -253,12 +248,20 @@ impl Association {
 
     /// The peer is confirmed to be at an address: executes what waited for that.
     pub(super) fn on_address_confirmed(&mut self, now: Instant, address: IpAddr) {
-        let Some(own) = self.extensions.addresses_mut() else { return };
-        let mut context = Context::new(&self.options, self.tx.recovery());
-        own.answers_mut().on_address_confirmed(now, address, (&mut self.paths, &mut context));
-        let actions = context.actions;
-        self.execute(actions);
+        self.decide_addresses(|answers, at| answers.on_address_confirmed(now, address, at));
+    }
+
+    /// Lets the peer's requests decide about the paths; `None` while neither side has asked for a change.
+    fn decide_addresses<T>(
+        &mut self,
+        decision: impl FnOnce(&mut Answers, (&mut Paths, &mut Context<'_>)) -> T,
+    ) -> Option<T> {
+        let decided = self.decide_with(|extensions, paths, context| {
+            let own = extensions.addresses_mut()?;
+            Some(decision(own.answers_mut(), (paths, context)))
+        })?;
         self.fit_fragments();
         self.drop_orphaned_controls();
+        Some(decided)
     }
 }

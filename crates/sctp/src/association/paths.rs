@@ -8,10 +8,12 @@ use recovery::{Missing, PATHS_MAX, PathId};
 use smallvec::SmallVec;
 
 use super::Association;
+use super::in_use::InUse;
 use crate::control::Control;
 use crate::options::PathOptions;
 use crate::paths::Paths;
-use crate::paths::action::{Action, Context};
+use crate::paths::action::Action;
+use crate::paths::context::Context;
 use crate::paths::heartbeat::Asked;
 use crate::paths::mtu_discovery::DataSizes;
 use crate::state::State;
@@ -24,8 +26,17 @@ impl Association {
         &mut self,
         decision: impl FnOnce(&mut Paths, &mut Context<'_>) -> T,
     ) -> T {
+        self.decide_with(|_, paths, context| decision(paths, context))
+    }
+
+    /// As [`Association::decide`], with the state of extensions.
+    #[inline]
+    pub(super) fn decide_with<T>(
+        &mut self,
+        decision: impl FnOnce(&mut InUse, &mut Paths, &mut Context<'_>) -> T,
+    ) -> T {
         let mut context = Context::new(&self.options, self.tx.recovery());
-        let decided = decision(&mut self.paths, &mut context);
+        let decided = decision(&mut self.extensions, &mut self.paths, &mut context);
         let actions = context.actions;
         if !actions.is_empty() {
             self.execute(actions);
@@ -35,7 +46,7 @@ impl Association {
 
     /// Executes actions that follow from decisions about paths.
     #[inline(never)]
-    pub(super) fn execute(&mut self, actions: Vec<Action>) {
+    fn execute(&mut self, actions: Vec<Action>) {
         let recovery = self.tx.recovery_mut();
         for action in actions {
             match action {

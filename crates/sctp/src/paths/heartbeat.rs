@@ -5,7 +5,8 @@ use base::{Duration, Instant, RandomStream};
 use recovery::PathId;
 
 use super::Paths;
-use super::action::{Action, Context};
+use super::action::Action;
+use super::context::Context;
 use super::path::UnderWay;
 use crate::backoff::backed_off;
 use crate::switchover::{PathHint, PathState};
@@ -74,7 +75,7 @@ impl Paths {
     /// The path's timeout, doubled for each consecutive unanswered heartbeat.
     fn heartbeat_rto(&self, context: &Context<'_>, path: PathId) -> Duration {
         let unanswered = self[path].heartbeat.unanswered;
-        backed_off(context.recovery.rto(path), unanswered, context.options.policy.rto.max)
+        backed_off(context.rto(path), unanswered, context.options.policy.rto.max)
     }
 
     /// Earliest deadline of heartbeats: the next one, the loss of one, or its absence as evidence.
@@ -126,7 +127,7 @@ impl Paths {
         let often = self.is_asked_often(path);
         if !self[path].confirmed {
             // Section 5.4: one unconfirmed address is probed per RTO (HB.Max.Burst).
-            let later = now + context.recovery.rto(path);
+            let later = now + context.rto(path);
             let others = self.list.values_mut().filter(|other| !other.confirmed);
             for other in others.filter(|other| other.heartbeat.due.is_some_and(|at| at <= later)) {
                 other.heartbeat.due = Some(later);

@@ -7,7 +7,8 @@ use recovery::path_mtu::SizeLimits;
 use recovery::policy::{IPV6_MIN_MTU, PathMtuPolicy};
 
 use super::Paths;
-use super::action::{Action, Context};
+use super::action::Action;
+use super::context::Context;
 use super::heartbeat::Asked;
 use super::mtu_discovery::{DataSizes, PathMtuDiscovery};
 use super::path::{Path, WORD};
@@ -55,7 +56,7 @@ impl Paths {
         }
         for id in self.ids() {
             if self[id].confirmed && self[id].discovery.is_none() {
-                let policy = &context.recovery.policy().path_mtu;
+                let policy = context.path_mtu_policy();
                 let limits = self[id].size_limits(self.largest_mtu(context.options, id), policy);
                 let discovery = PathMtuDiscovery::new(now, limits);
                 self.list[id].discovery = Some(Box::new(discovery));
@@ -100,12 +101,12 @@ impl Paths {
         path: PathId,
         random: &mut RandomStream,
     ) -> Option<Probe> {
-        let rto = context.recovery.rto(path);
-        let policy = context.recovery.policy().path_mtu;
+        let rto = context.rto(path);
+        let policy = context.path_mtu_policy();
         let discovery = self.list[path].discovery.as_mut()?;
-        discovery.handle_timeout(now, &policy);
+        discovery.handle_timeout(now, policy);
         let nonce = random.next_u64();
-        let probe = discovery.take_probe(now, rto, nonce, &policy);
+        let probe = discovery.take_probe(now, rto, nonce, policy);
         self.apply_path_mtu(context, path);
         Some(Probe { heartbeat: Asked { path, nonce }, size: probe? })
     }
@@ -119,7 +120,7 @@ impl Paths {
     ) -> bool {
         let Some(Asked { path, nonce }) = Asked::read(answer) else { return false };
         let discovery = self.list.get_mut(path).and_then(|path| path.discovery.as_mut());
-        let policy = &context.recovery.policy().path_mtu;
+        let policy = context.path_mtu_policy();
         let is_probe = discovery.is_some_and(|discovery| discovery.on_answer(now, nonce, policy));
         if is_probe {
             self.apply_path_mtu(context, path);
@@ -135,8 +136,8 @@ impl Paths {
         path: PathId,
         sizes: DataSizes,
     ) {
-        let cumulative = context.recovery.ledger().cumulative();
-        let policy = &context.recovery.policy().path_mtu;
+        let cumulative = context.cumulative();
+        let policy = context.path_mtu_policy();
         if let Some(discovery) = &mut self.list[path].discovery
             && discovery.on_data_timeout(now, cumulative, sizes, policy)
         {
@@ -158,7 +159,7 @@ impl Paths {
         if let Some(discovery) = &mut self.list[path].discovery
             && mtu >= MIN_MTU
         {
-            discovery.on_packet_too_big(now, size, &context.recovery.policy().path_mtu);
+            discovery.on_packet_too_big(now, size, context.path_mtu_policy());
             self.apply_path_mtu(context, path);
         }
     }

@@ -8,8 +8,8 @@ use recovery::{PATHS_MAX, PathId};
 use smallvec::SmallVec;
 
 use super::Paths;
-use super::action::Context;
 use super::addresses::{address_parameters, local_for};
+use super::context::Context;
 use super::path::Path;
 use crate::wire::Parameter;
 use crate::wire::parameter::AddressTypes;

@@ -6,7 +6,8 @@ use recovery::{PATHS_MAX, PathId, Recovery, Routes};
 use smallvec::SmallVec;
 
 use super::Paths;
-use super::action::{Action, Context};
+use super::action::Action;
+use super::context::Context;
 use super::path::Path;
 use crate::event::PathChange;
 use crate::options::AssociationOptions;
@@ -47,7 +48,9 @@ impl Paths {
                 false if path != data => Routes::all(data),
                 _ => Routes { fast: path, timeout: alternate },
             };
-            context.actions.push(Action::SetRoutes { path, routes });
+            if context.routes(path) != routes {
+                context.actions.push(Action::SetRoutes { path, routes });
+            }
             if !usable {
                 context.actions.push(Action::Reroute { from: path, to: data });
             }

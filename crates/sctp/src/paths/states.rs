@@ -6,7 +6,8 @@ use base::{Instant, RandomStream};
 use recovery::PathId;
 
 use super::Paths;
-use super::action::{Action, Context};
+use super::action::Action;
+use super::context::Context;
 use super::heartbeat::Asked;
 use crate::event::{Event, PathChange};
 use crate::options::AssociationOptions;
@@ -139,7 +140,7 @@ impl Paths {
         if self.list.len() < 2 {
             return None;
         }
-        let measured = context.recovery.srtt(path).zip(context.recovery.rttvar(path));
+        let measured = context.srtt(path).zip(context.rttvar(path));
         let mut asked = None;
         if context.options.switchover.potentially_failed == PotentiallyFailed::OnEvidence
             && self[path].expiries == 0
@@ -227,7 +228,7 @@ impl Paths {
             state.trend = None;
             return;
         };
-        let Some(sample) = context.recovery.latest_rtt(path) else { return };
+        let Some(sample) = context.latest_rtt(path) else { return };
         let before = state.rising().is_some();
         state.trend.get_or_insert_default().on_sample(policy, sample);
         let after = state.rising().is_some();
