@@ -274,7 +274,21 @@ impl UnrecognizedAction {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+
+    #[test]
+    fn a_number_has_one_meaning_and_a_meaning_one_number() {
+        fn assert_distinct<T: Copy + Ord>(named: &[T], name: impl Fn(T) -> Option<&'static str>) {
+            let numbers: BTreeSet<T> = named.iter().copied().collect();
+            let names: BTreeSet<&str> = named.iter().filter_map(|number| name(*number)).collect();
+            assert_eq!((numbers.len(), names.len()), (named.len(), named.len()));
+        }
+        assert_distinct(ChunkType::NAMED, ChunkType::name);
+        assert_distinct(ParameterType::NAMED, ParameterType::name);
+        assert_distinct(CauseCode::NAMED, CauseCode::name);
+    }
 
     #[test]
     fn reserved_congestion_chunks_are_skipped_in_silence() {

@@ -224,6 +224,18 @@ mod tests {
     }
 
     #[test]
+    fn an_auth_chunk_ends_with_its_hmac_a_multiple_of_four_bytes_that_needs_no_padding() {
+        for (id, digest) in [(HmacId::SHA_1, 20), (HmacId::SHA_256, 32)] {
+            let signer = Signer::new(ChunkTypes::default(), KeyId(7), id, b"secret").unwrap();
+            let mut bytes = Vec::new();
+            signer.open(&mut bytes);
+            signer.close(&mut bytes);
+            assert_eq!((bytes.len(), bytes[3]), (8 + digest, 8 + digest as u8));
+            assert!(bytes.len().is_multiple_of(4) && bytes[4 + digest..] != [0; 4]);
+        }
+    }
+
+    #[test]
     fn what_is_signed_verifies_and_no_flipped_bit_does() {
         for id in [HmacId::SHA_1, HmacId::SHA_256] {
             let signer = Signer::new(ChunkTypes::default(), KeyId(7), id, b"secret").unwrap();

@@ -12,8 +12,10 @@ use sctp::{Failure, KeyId, PathHint};
 
 use super::*;
 use crate::support::CLIENT;
-use crate::support::authentic::{bench_with as authentic, signed};
-use crate::support::wire::{Bench, PEER_PORT, PEER_TAG, PEER_TSN, data, names, packet};
+use crate::support::authentic::{OWN, bench_from as authentic, key_with, signed};
+use crate::support::wire::{
+    Any, Bench, PEER_PORT, PEER_TAG, PEER_TSN, data, init_with, names, packet,
+};
 
 const ASCONF: Parameter<'static> =
     Parameter::SupportedExtensions(&[ChunkType::ASCONF.0, ChunkType::ASCONF_ACK.0]);
@@ -43,7 +45,12 @@ impl Forge {
     }
 
     fn with(options: sctp::EndpointOptions) -> Forge {
-        let (mut bench, key) = authentic(options, &[ASCONF]);
+        Forge::from(PEER_TSN, options)
+    }
+
+    /// As [`Forge::with`]; the peer's first TSN, and with it the number of its first ASCONF, is this.
+    fn from(first: sctp::wire::Tsn, options: sctp::EndpointOptions) -> Forge {
+        let (mut bench, key) = authentic(first, options, &[ASCONF]);
         bench.events.truncate(1);
         Forge { bench, key }
     }
@@ -241,6 +248,23 @@ fn a_repeated_asconf_gets_the_same_answer_and_old_and_early_ones_none() {
     assert_eq!(forge.ask(3, &requests), None, "one is missing");
     assert_eq!(forge.ask(u32::MAX, &requests), None);
     assert_eq!(forge.paths().len(), 2);
+}
+
+#[test]
+fn serial_numbers_of_the_peer_go_on_at_0() {
+    let options = sctp::EndpointOptions { accepted: movable(), ..Default::default() };
+    let mut forge = Forge::from(sctp::wire::Tsn(u32::MAX), options);
+    // The numbers of `ask` count from the usual one.
+    let number = |serial: u32| serial.wrapping_sub(PEER_TSN.0);
+    assert_eq!(forge.ask(number(0), &[add("10.2.0.1")]), None, "the first is missing");
+    assert_eq!(forge.ask(number(u32::MAX), &[add("10.1.0.1")]), Some(vec![]));
+    assert_eq!(forge.ask(number(1), &[add("10.2.0.1")]), None, "one is missing");
+    assert_eq!(forge.ask(number(0), &[add("10.3.0.1"), add("224.0.0.1")]), Some(vec![(1, 5)]));
+    assert_eq!(forge.ask(number(u32::MAX), &[add("10.2.0.1")]), None, "old");
+    assert_eq!(forge.ask(number(0), &[]), Some(vec![(1, 5)]), "repeated");
+    assert_eq!(forge.ask(number(1), &[delete("10.1.0.1")]), Some(vec![]));
+    let left = [address(CLIENT), address("10.3.0.1:9899")];
+    assert_eq!(forge.paths().iter().map(|path| path.0).collect::<Vec<_>>(), left);
 }
 
 #[test]
@@ -483,7 +507,7 @@ fn a_request_to_delete_the_source_is_refused_as_such_unless_it_is_the_last_addre
 fn a_peer_that_lists_asconf_and_cannot_authenticate_gets_no_association() {
     let options = sctp::EndpointOptions { listen: true, accepted: movable(), ..Default::default() };
     let mut bench = Bench::new(options);
-    let init = crate::support::wire::init_with(PEER_TAG, [ASCONF]);
+    let init = init_with(PEER_TAG, [ASCONF]);
     let answers = bench.give(VerificationTag(0), |packet| packet.append(init).unwrap());
     assert_eq!((answers.len(), names(&answers[0])), (1, vec!["ABORT".to_owned()]));
     // The same of its INIT ACK: no COOKIE ECHO.
@@ -493,8 +517,7 @@ fn a_peer_that_lists_asconf_and_cannot_authenticate_gets_no_association() {
     let packet = Packet::parse(sent[0].clone().into()).unwrap();
     let Some(Ok(Chunk::Init(own))) = packet.chunks().next() else { panic!() };
     let parameters = [ASCONF, Parameter::StateCookie(b"cookie")];
-    let init_ack =
-        sctp::wire::chunk::InitAck(crate::support::wire::init_with(PEER_TAG, parameters));
+    let init_ack = sctp::wire::chunk::InitAck(init_with(PEER_TAG, parameters));
     let answers = bench.give(own.initiate_tag, |packet| packet.append(init_ack).unwrap());
     assert_eq!((answers.len(), names(&answers[0])), (1, vec!["ABORT".to_owned()]));
     assert!(matches!(bench.events[..], [(_, Event::Failed(Failure::ProtocolViolation(_)))]));
@@ -621,14 +644,20 @@ fn serial_numbers_of_asconf_begin_with_the_initial_tsn_and_go_on_at_0() {
                 Chunk::Asconf(asconf) => Some(asconf.serial),
                 _ => None,
             });
-            serials.extend(asconf.map(|serial| serial.0));
-            if let Some(serial) = asconf {
-                let done: [AddressAnswer<[Cause<'static>; 0]>; 0] = [];
-                forge.give(AsconfAck { serial, answers: done });
+            if let Some(AsconfSerial(serial)) = asconf {
+                serials.push(serial);
+                forge.answer(serial);
             }
         }
     }
     assert_eq!(serials, [u32::MAX, 0, 1]);
+    // Section 5.3, rule F0: answers to 4294967295 and 0 are old ones, the next request would be 2.
+    for old in [u32::MAX, 0] {
+        forge.answer(old);
+        assert_eq!(forge.bench.state(), "ESTABLISHED");
+    }
+    forge.answer(2);
+    assert_eq!(forge.bench.state(), "CLOSED");
 }
 
 #[test]
@@ -640,9 +669,43 @@ fn parameters_of_asconf_in_an_init_are_passed_over() {
     for number in [1, 4] {
         value.extend([0xc0, number, 0, 16, 0, 0, 0, 9, 0, 5, 0, 8, 10, 7, 7, 7]);
     }
-    let init = crate::support::wire::Any(1, 0, &value);
+    let init = Any(1, 0, &value);
     let answers = bench.give(VerificationTag(0), |packet| packet.append(init).unwrap());
     assert_eq!(names(&answers[0]), ["INIT ACK"]);
+    bench.answer_init_ack(&answers[0]);
+    assert_eq!(bench.state(), "ESTABLISHED");
+    let stats = bench.endpoint.association(bench.id()).unwrap().stats();
+    let remotes: Vec<_> = stats.paths.iter().map(|path| path.remote).collect();
+    assert_eq!(remotes, [address(CLIENT)]);
+}
+
+#[test]
+fn parameters_of_init_in_an_asconf_change_nothing() {
+    // An address, a state cookie, Supported Extensions and Forward-TSN-Supported, between requests that are done.
+    let strays: [&[u8]; 4] = [
+        &[0, 5, 0, 8, 10, 7, 7, 7],
+        &[0, 7, 0, 8, 1, 2, 3, 4],
+        &[0x80, 8, 0, 8, 0x82, 0xc0, 0x40, 0xc2],
+        &[0xc0, 0, 0, 4],
+    ];
+    for stray in strays {
+        let mut forge = Forge::new();
+        let agreed = |forge: &Forge| {
+            let own = forge.bench.endpoint.association(forge.bench.id()).unwrap();
+            own.extensions()
+        };
+        let before = agreed(&forge);
+        let mut value = PEER_TSN.0.to_be_bytes().to_vec();
+        value.extend([0, 5, 0, 8, 10, 0, 0, 1]);
+        value.extend([0xc0, 1, 0, 16, 0, 0, 0, 9, 0, 5, 0, 8, 10, 1, 0, 1]);
+        value.extend(stray);
+        value.extend([0xc0, 1, 0, 16, 0, 0, 0, 9, 0, 5, 0, 8, 10, 2, 0, 1]);
+        forge.give(Any(0xc1, 0, &value));
+        let known = [(CLIENT, true), (OTHER, false), ("10.2.0.1:9899", false)];
+        assert_eq!(forge.paths(), known.map(|(of, confirmed)| (address(of), confirmed)));
+        assert_eq!((forge.bench.state(), agreed(&forge)), ("ESTABLISHED", before));
+        assert_eq!(forge.ask(1, &[delete("10.1.0.1")]), Some(vec![]), "after {stray:?}");
+    }
 }
 
 #[test]
@@ -663,6 +726,46 @@ fn an_asconf_outside_of_a_living_association_is_dropped() {
         .unwrap()
         .add_address(now, address("10.9.0.2:9899"));
     assert_eq!(asked, Err(AddressError::NotEstablished));
+}
+
+#[test]
+fn before_an_association_is_established_neither_asconf_nor_its_answer_is_sent() {
+    let mut bench = Bench::new(sctp::EndpointOptions::default());
+    let now = bench.now;
+    let id = bench.endpoint.connect(now, address(CLIENT), PEER_PORT, movable()).unwrap();
+    let sent = bench.drain();
+    let init = Packet::parse(sent[0].clone().into()).unwrap();
+    let Some(Ok(Chunk::Init(own))) = init.chunks().next() else { panic!() };
+    bench.tag = own.initiate_tag;
+    let key = key_with(own.parameters);
+    // The peer asks for a change, and so does the application.
+    let ask = |bench: &mut Bench, state| {
+        assert_eq!(bench.endpoint.association(id).unwrap().state_name(), state);
+        let request = asconf(0, &[add("10.1.0.1")]);
+        let fill = |p: &mut PacketBuilder<'_>| p.append(request).unwrap();
+        let bytes = signed(bench.tag, &key, KeyId(0), HmacId::SHA_256, fill);
+        let mut sent = bench.give_bytes(bytes);
+        let mut own = bench.endpoint.association_mut(id).unwrap();
+        let asked = own.add_address(now, address("10.9.0.2:9899"));
+        assert_eq!(asked, Err(AddressError::NotEstablished), "{state}");
+        drop(own);
+        sent.extend(bench.drain());
+        sent
+    };
+    assert!(ask(&mut bench, "COOKIE-WAIT").is_empty());
+    let parameters = OWN.into_iter().chain([ASCONF, Parameter::StateCookie(b"cookie")]);
+    let init_ack = sctp::wire::chunk::InitAck(init_with(PEER_TAG, parameters));
+    let answers = bench.give_right(|packet| packet.append(init_ack).unwrap());
+    assert_eq!(names(&answers[0]), ["COOKIE ECHO"]);
+    assert!(ask(&mut bench, "COOKIE-ECHOED").is_empty());
+    let stats = bench.endpoint.association(id).unwrap().stats();
+    assert_eq!(stats.paths.len(), 1);
+    // Established, the same request is answered.
+    bench.give_right(|packet| packet.append(sctp::wire::chunk::CookieAck).unwrap());
+    let request = asconf(0, &[add("10.1.0.1")]);
+    let fill = |p: &mut PacketBuilder<'_>| p.append(request).unwrap();
+    let answers = bench.give_bytes(signed(bench.tag, &key, KeyId(0), HmacId::SHA_256, fill));
+    assert_eq!(refused(&answers[0], 0), Some(vec![]));
 }
 
 #[test]
@@ -723,7 +826,16 @@ fn an_answer_ends_the_timer_and_the_errors_that_it_counted() {
         matches!(event, Event::Reconfiguration(ReconfigurationEvent::AddressRefused { .. }))
     };
     assert!(!forge.bench.events.iter().any(|(_, event)| refused(event)));
+    // An answer without any parameter reports success, too (sections 4.1.2 and 4.2.5).
     forge.answer(next.0);
+    let added = forge.bench.events.iter().filter_map(|(_, event)| match event {
+        Event::Reconfiguration(ReconfigurationEvent::OwnAddress { change, address }) => {
+            Some((*change, *address))
+        }
+        _ => None,
+    });
+    let both = ["10.9.0.2:9899", "10.9.0.3:9899"].map(|of| (AddressChange::Added, ip(of)));
+    assert_eq!(added.collect::<Vec<_>>(), both);
     assert_eq!(asked(&forge.bench.pass(Duration::from_secs(100))), [], "T4 has stopped");
 }
 
@@ -736,12 +848,12 @@ fn an_asconf_about_a_host_name_changes_nothing() {
     let mut value = PEER_TSN.0.to_be_bytes().to_vec();
     value.extend(name);
     value.extend([0xc0, 1, 0, 16, 0, 0, 0, 9, 0, 5, 0, 8, 10, 1, 0, 1]);
-    forge.give(crate::support::wire::Any(0xc1, 0, &value));
+    forge.give(Any(0xc1, 0, &value));
     let mut value = PEER_TSN.0.to_be_bytes().to_vec();
     value.extend(known);
     value.extend([0xc0, 1, 0, 18, 0, 0, 0, 9]);
     value.extend(name);
-    forge.give(crate::support::wire::Any(0xc1, 0, &value));
+    forge.give(Any(0xc1, 0, &value));
     assert_eq!((forge.told(), forge.paths()), (vec![], vec![(address(CLIENT), true)]));
     assert_eq!(forge.bench.state(), "ESTABLISHED");
 }

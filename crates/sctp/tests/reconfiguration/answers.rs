@@ -220,6 +220,26 @@ fn a_request_for_our_streams_is_answered_with_a_request_and_a_repeated_one_with_
 }
 
 #[test]
+fn a_request_for_our_further_streams_that_is_not_granted_is_denied_and_adds_none() {
+    let add = |request, count| Sent::AddIncoming { request: Rsn(PEER_TSN.0 + request), count };
+    let outbound = |bench: &Bench| {
+        let own = bench.endpoint.association(bench.id()).unwrap();
+        own.outbound_streams()
+    };
+    let mut denying = bench(ReconfigurationPolicy { add_streams: false, ..ANYTHING });
+    assert_eq!(ask(&mut denying, &[add(0, 5)]), ["0: 2"]);
+    // None at all, and more than there are numbers for.
+    let mut granting = bench(ANYTHING);
+    assert_eq!(ask(&mut granting, &[add(0, 0)]), ["0: 2"]);
+    assert_eq!(ask(&mut granting, &[add(1, u16::MAX)]), ["1: 2"]);
+    for mut bench in [denying, granting] {
+        assert_eq!(said(&bench.pass(base::Duration::from_secs(60))), [""; 0]);
+        assert_eq!(outbound(&bench), 10);
+        assert!(told(&mut bench).is_empty());
+    }
+}
+
+#[test]
 fn while_a_request_of_ours_is_under_way_theirs_for_our_part_has_to_wait() {
     let mut bench = bench(ANYTHING);
     let (id, now) = (bench.id(), bench.now);

@@ -235,3 +235,56 @@ fn the_scheduler_may_change_while_messages_wait() {
     });
     assert_eq!(streams(&order), [1, 2, 1, 2, 1, 2]);
 }
+
+#[test]
+fn one_endpoint_has_associations_with_i_data_and_with_data() {
+    use sctp::wire::chunk::{CookieEcho, IData};
+    use sctp::wire::{Fsn, Mid, Parameter, Ppid, Tsn, VerificationTag};
+
+    use crate::support::address;
+    use crate::support::wire::{PEER_TAG, PEER_TSN, data, names};
+
+    let mut peer = Peer::interleaving();
+    let interleaving = (peer.bench.id(), peer.bench.remote, peer.bench.tag, peer.bench.tsn);
+    // A second peer of the same endpoint, which does not know I-DATA.
+    peer.bench.remote = address("10.0.0.9:9899");
+    let tag = VerificationTag(PEER_TAG.0 + 1);
+    let cookie = peer.bench.init_with(tag, &[Parameter::ForwardTsnSupported]);
+    peer.bench.events.clear();
+    let answer = peer.bench.give_right(|p| p.append(CookieEcho { cookie: &cookie }).unwrap());
+    assert_eq!(names(&answer[0]), ["COOKIE ACK"]);
+    let plain = (peer.bench.id(), peer.bench.remote, peer.bench.tag, peer.bench.tsn);
+    assert_ne!(interleaving.0, plain.0);
+    for number in 0..2u32 {
+        for (id, remote, tag, tsn) in [interleaving, plain] {
+            (peer.bench.remote, peer.bench.tag, peer.bench.tsn) = (remote, tag, tsn);
+            peer.bench.events = vec![(id, sctp::Event::Established)];
+            let sent = peer.send(1, 100, Reliability::Full);
+            let arrives = if id == interleaving.0 {
+                assert_eq!(sent, [[Sent::IData(number, 1, number, 0, "BE", 100)]]);
+                peer.bench.give_right(|p| {
+                    let of_peer = IData {
+                        tsn: Tsn(PEER_TSN.0 + number),
+                        stream: StreamId(1),
+                        mid: Mid(number),
+                        ppid: Ppid(0),
+                        fsn: Fsn(0),
+                        flags: sctp::wire::chunk::DataFlags::WHOLE,
+                        payload: &b"whole"[..],
+                    };
+                    p.append(of_peer).unwrap();
+                })
+            } else {
+                assert_eq!(sent, [[Sent::Data(number, 1, number as u16, "BE", 100)]]);
+                peer.bench.give_right(|p| {
+                    p.append(data(number, 1, number as u16, b"whole")).unwrap();
+                })
+            };
+            assert_eq!(names(&arrives[0]), ["SACK"]);
+            assert!(peer.sack(number.into(), &[]).is_empty());
+            let now = peer.bench.now;
+            let message = peer.bench.endpoint.association_mut(id).unwrap().receive(now).unwrap();
+            assert_eq!(message.payload.into_bytes(), &b"whole"[..]);
+        }
+    }
+}

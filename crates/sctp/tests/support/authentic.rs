@@ -2,24 +2,46 @@
 
 use std::sync::Arc;
 
-use sctp::wire::chunk::CookieEcho;
+use sctp::wire::chunk::{CookieEcho, Init};
 use sctp::wire::signing::{ChunkTypes, HmacId, Signer};
 use sctp::wire::{
-    Chunk, ChunkType, CommonHeader, Packet, PacketBuilder, Parameter, VerificationTag,
+    Chunk, ChunkType, CommonHeader, Packet, PacketBuilder, Parameter, Parameters, Tsn,
+    VerificationTag,
 };
 use sctp::{AssociationOptions, EndpointOptions, KeyId};
 
 use super::PORT;
-use super::wire::{Bench, PEER_PORT, PEER_TAG, init_with, names};
+use super::wire::{Bench, PEER_PORT, PEER_TAG, PEER_TSN, init_with, names};
 
 const RANDOM: [u8; 32] = [5; 32];
 
-/// The parameters of the test's INIT, as section 6.1 joins them.
+/// The parameters by which the test's INIT or INIT ACK agrees to authentication.
+pub(crate) const OWN: [Parameter<'static>; 2] =
+    [Parameter::Random(&RANDOM), Parameter::HmacAlgorithms(&[0, 3, 0, 1])];
+
+/// [`OWN`], as section 6.1 joins them.
 fn own_vector() -> Vec<u8> {
     let mut bytes = vec![0x80, 2, 0, 36];
     bytes.extend(RANDOM);
     bytes.extend([0x80, 4, 0, 8, 0, 3, 0, 1]);
     bytes
+}
+
+/// The association shared key for the empty secret, with a side whose INIT or INIT ACK has these parameters.
+pub(crate) fn key_with(parameters: Parameters<'_>) -> Vec<u8> {
+    let mut theirs = Vec::new();
+    for parameter in parameters {
+        let (number, value) = match parameter.unwrap() {
+            Parameter::Random(value) => (2, value),
+            Parameter::Chunks(value) => (3, value),
+            Parameter::HmacAlgorithms(value) => (4, value),
+            _ => continue,
+        };
+        theirs.extend([0x80, number, 0, 4 + value.len() as u8]);
+        theirs.extend(value);
+    }
+    // The test's own vector has no CHUNKS: it is shorter, and so the smaller number.
+    [own_vector(), theirs].concat()
 }
 
 /// An endpoint with these options for what it accepts, its association set up by hand, with further
@@ -36,34 +58,31 @@ pub(crate) fn bench_with(
     options: EndpointOptions,
     further: &[Parameter<'static>],
 ) -> (Bench, Vec<u8>) {
+    bench_from(PEER_TSN, options, further)
+}
+
+/// As [`bench_with`], with another first TSN of the test.
+pub(crate) fn bench_from(
+    initial_tsn: Tsn,
+    options: EndpointOptions,
+    further: &[Parameter<'static>],
+) -> (Bench, Vec<u8>) {
     let mut bench = Bench::new(EndpointOptions { listen: true, ..options });
-    let own = [Parameter::Random(&RANDOM), Parameter::HmacAlgorithms(&[0, 3, 0, 1])];
-    let init = init_with(PEER_TAG, own.into_iter().chain(further.iter().copied()));
+    let parameters = OWN.into_iter().chain(further.iter().copied());
+    let init = Init { initial_tsn, ..init_with(PEER_TAG, parameters) };
     let answers = bench.give(VerificationTag(0), |packet| packet.append(init).unwrap());
     let answer = Packet::parse(answers[0].clone().into()).unwrap();
     let Some(Ok(Chunk::InitAck(ack))) = answer.chunks().next() else { panic!() };
     (bench.tag, bench.tsn) = (ack.0.initiate_tag, ack.0.initial_tsn);
-    let (mut theirs, mut cookie, mut wanted) = (Vec::new(), Vec::new(), Vec::new());
-    let mut put = |number: u8, value: &[u8]| {
-        theirs.extend([0x80, number, 0, 4 + value.len() as u8]);
-        theirs.extend(value);
+    let cookie = ack.0.parameters.state_cookie().unwrap().to_vec();
+    let is_wanted = |parameter| match parameter {
+        Ok(Parameter::Chunks(types)) => types.contains(&ChunkType::COOKIE_ECHO.0),
+        _ => false,
     };
-    for parameter in ack.0.parameters {
-        match parameter.unwrap() {
-            Parameter::Random(value) => put(2, value),
-            Parameter::Chunks(value) => {
-                wanted = value.to_vec();
-                put(3, value);
-            }
-            Parameter::HmacAlgorithms(value) => put(4, value),
-            Parameter::StateCookie(value) => cookie = value.to_vec(),
-            _ => {}
-        }
-    }
-    // The test's own vector has no CHUNKS: it is shorter, and so the smaller number.
-    let key = [own_vector(), theirs].concat();
+    let wanted = ack.0.parameters.iter().any(is_wanted);
+    let key = key_with(ack.0.parameters);
     let (tag, echo) = (bench.tag, CookieEcho { cookie: &cookie });
-    if wanted.contains(&ChunkType::COOKIE_ECHO.0) {
+    if wanted {
         assert!(bench.give(tag, |packet| packet.append(echo).unwrap()).is_empty());
         assert_eq!(bench.endpoint.association_count(), 0);
     }

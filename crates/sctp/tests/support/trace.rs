@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use base::{Duration, Instant};
 use netsim::checker::Packet as NetPacket;
 use netsim::{Checker, DropCause, HostId};
+use sctp::wire::chunk::{AddressAnswer, AddressRequest};
 use sctp::wire::{Chunk, ChunkType, Packet};
 
 use super::T0;
@@ -128,6 +129,22 @@ impl Trace {
     }
 }
 
+/// Whether each parameter of the chunk is one of those that its type is made for: Supported Extensions, and whatever else
+/// agrees to something, is in INIT and INIT ACK only (RFC 5061, section 4.2.7).
+fn assert_own_parameters(chunk: &Chunk<'_>) {
+    let own = match chunk {
+        Chunk::Asconf(asconf) => asconf.requests.iter().all(|request| {
+            matches!(request, Ok((request, _)) if !matches!(request, AddressRequest::Unrecognized(_)))
+        }),
+        Chunk::AsconfAck(ack) => ack.answers.iter().all(|answer| {
+            matches!(answer, Ok(answer) if !matches!(answer, AddressAnswer::Unrecognized))
+        }),
+        Chunk::ReConfig(reconfig) => reconfig.parameters.iter().all(|request| request.is_ok()),
+        _ => true,
+    };
+    assert!(own, "a parameter of another chunk in {chunk:?}");
+}
+
 /// Microseconds after [`T0`]; exact, since nanoseconds of a few hours fit the mantissa.
 fn after_t0(at: Instant) -> f64 {
     let (after, before) = (at.since(T0), T0.since(at));
@@ -140,8 +157,12 @@ impl Checker for Trace {
         let Ok(parsed) = Packet::parse(packet.datagram.payload.clone()) else {
             panic!("{:?} sent a malformed packet", packet.sender)
         };
-        let chunks = parsed.chunks().map(|chunk| self.seen(packet.sender, &chunk.unwrap()));
-        let chunks = chunks.collect();
+        let mut chunks = Vec::new();
+        for chunk in parsed.chunks() {
+            let chunk = chunk.unwrap();
+            assert_own_parameters(&chunk);
+            chunks.push(self.seen(packet.sender, &chunk));
+        }
         let (number, from) = (packet.number, packet.sender);
         let (source, to) = (packet.datagram.source, packet.datagram.destination);
         let size = packet.datagram.payload.len();
