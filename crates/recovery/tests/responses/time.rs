@@ -112,6 +112,15 @@ fn a_full_window_is_probed_with_new_data() {
 }
 
 #[test]
+fn the_acknowledgement_of_a_probe_with_new_data_shows_what_was_lost_before_it() {
+    let mut line = Line::new(policy(), 4);
+    line.send(0, 6);
+    assert_eq!(line.wait(200), [(200, 4, false)]);
+    // A single report is no evidence but by time: all four were sent long before the probe.
+    assert_eq!(line.ack(300, 0, &[4..5]), [(300, 0, true), (300, 1, true)]);
+}
+
+#[test]
 fn a_timeout_with_rack_repairs_a_lost_retransmission_without_another_timeout() {
     let mut line = Line::new(policy(), 10);
     line.send(0, 3);

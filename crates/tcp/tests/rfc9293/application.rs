@@ -202,7 +202,8 @@ fn urgent_data_longer_than_the_pointer_reaches_is_announced_all_along() {
 
 fn icmp(bench: &mut Bench, error: IcmpError, seq_step: u32) {
     let seq = bench.iss.advance(seq_step).0.to_be_bytes();
-    let mut quoted = vec![0, 80, 0x0f, 0xa0];
+    let mut quoted = vec![0, 80];
+    quoted.extend(bench.remote.port().to_be_bytes());
     quoted.extend(seq);
     let (local, remote) = (Some(address(LOCAL).ip()), bench.remote);
     bench.icmp(Icmp { local, remote, error, quoted: &quoted });
@@ -221,6 +222,31 @@ fn icmp_about_a_connection_that_works_is_told_and_ends_nothing() {
     assert_eq!(bench.take_events(), []);
     bench.inject(". 1:1(0) ack 11");
     assert_eq!(bench.state(), Some(State::Established));
+}
+
+#[test]
+fn an_icmp_error_is_told_to_the_connection_that_it_quotes_and_to_no_other() {
+    let mut bench = Bench::accepted(Bench::plain());
+    bench.send(10);
+    let first = (bench.id, bench.remote, bench.iss);
+    bench.remote.set_port(4001);
+    bench.inject("S 0:0(0)");
+    bench.inject(". 1:1(0) ack 1");
+    bench.send(10);
+    let second = (bench.id, bench.remote, bench.iss);
+    assert!(first.0 != second.0 && first.2 != second.2);
+    for (id, remote, iss) in [first, second, first] {
+        (bench.id, bench.remote, bench.iss) = (id, remote, iss);
+        bench.events.clear();
+        icmp(&mut bench, IcmpError::Unreachable, 1);
+        let told = (id.unwrap(), Event::SoftError(SoftError::Unreachable));
+        assert_eq!(bench.events, [told], "from {remote}");
+    }
+    let mut stranger = bench.remote;
+    stranger.set_port(4002);
+    (bench.remote, bench.events) = (stranger, Vec::new());
+    icmp(&mut bench, IcmpError::Unreachable, 1);
+    assert_eq!((bench.endpoint.stats().icmp_ignored, bench.events), (1, vec![]));
 }
 
 #[test]

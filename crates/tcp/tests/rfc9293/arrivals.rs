@@ -247,6 +247,44 @@ fn ecn_is_asked_for_once_and_granted_to_none_but_who_asks() {
 }
 
 #[test]
+fn both_bits_of_ecn_in_a_syn_ask_and_one_in_the_syn_ack_grants_and_nothing_else_does() {
+    for syn in ["SE 0:0(0)", "SW 0:0(0)"] {
+        let options = ConnectionOptions { ecn: EcnMode::Passive, ..Bench::plain() };
+        let mut bench = Bench::listening(options);
+        bench.inject(syn);
+        bench.expect(&["S. 0:0(0) ack 1 <mss 1460>"]);
+        bench.inject(". 1:1(0) ack 1");
+        assert_eq!(bench.state(), Some(State::Established));
+        bench.send(100);
+        assert_eq!(bench.sent[0].2, Ecn::NotEct, "after {syn}");
+        bench.expect(&["P. 1:101(100) ack 1"]);
+        // Nor is a mark echoed.
+        bench.inject_with("P. 1:1001(1000) ack 101", Ecn::Ce);
+        bench.inject("P. 1001:2001(1000) ack 101");
+        assert_eq!(bench.taken().last().unwrap(), ". 101:101(0) ack 2001", "after {syn}");
+    }
+    // A side without ECN grants nothing.
+    let mut bench = Bench::listening(Bench::plain());
+    bench.inject("SEW 0:0(0)");
+    bench.expect(&["S. 0:0(0) ack 1 <mss 1460>"]);
+    // Of the SYN ACK, ECE alone is the grant.
+    for (syn_ack, ecn) in [
+        ("S.E 0:0(0) ack 1", Ecn::Ect0),
+        ("S. 0:0(0) ack 1", Ecn::NotEct),
+        ("S.W 0:0(0) ack 1", Ecn::NotEct),
+        ("S.EW 0:0(0) ack 1", Ecn::NotEct),
+    ] {
+        let options = ConnectionOptions { ecn: EcnMode::Active, ..Bench::plain() };
+        let mut bench = Bench::opening(options);
+        bench.inject(syn_ack);
+        assert_eq!(bench.state(), Some(State::Established));
+        bench.sent.clear();
+        bench.send(100);
+        assert_eq!(bench.sent[0].2, ecn, "after {syn_ack}");
+    }
+}
+
+#[test]
 fn urgent_data_is_announced_and_read_among_the_rest() {
     let mut bench = Bench::accepted(Bench::plain());
     bench.inject("UP. 1:11(10) ack 1 urg 5");

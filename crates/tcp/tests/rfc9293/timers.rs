@@ -142,6 +142,21 @@ fn icmp(bench: &mut Bench, error: IcmpError, seq_step: u32) {
 }
 
 #[test]
+fn after_a_lost_syn_ack_the_first_window_is_one_segment() {
+    for (lost, first_window) in [(false, 5), (true, 1)] {
+        let mut bench = Bench::listening(Bench::plain());
+        bench.inject("S 0:0(0) <mss 1000>");
+        if lost {
+            bench.wait(1000);
+        }
+        bench.expect(&["S. 0:0(0) ack 1 <mss 1460>"; 2][..1 + usize::from(lost)]);
+        bench.inject(". 1:1(0) ack 1");
+        bench.send(5000);
+        assert_eq!(bench.taken().len(), first_window, "a SYN ACK is lost: {lost}");
+    }
+}
+
+#[test]
 fn icmp_ends_an_attempt_to_open_only_if_it_is_hard_and_quotes_the_syn() {
     let mut bench = Bench::opening(Bench::plain());
     icmp(&mut bench, IcmpError::NoListener, 1);

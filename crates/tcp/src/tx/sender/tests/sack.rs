@@ -218,6 +218,61 @@ fn duplicate_reports_prove_a_retransmission_needless() {
 }
 
 #[test]
+fn a_duplicate_report_does_no_harm_to_a_sender_that_makes_no_use_of_it() {
+    // Below the point, and inside the block that it stands before.
+    let with = |report: bool| {
+        let mut policy = sack();
+        policy.congestion.undo = false;
+        let mut bench = Bench::new(policy);
+        bench.write(40_000);
+        let mut left = Vec::new();
+        let duplicate = |block: core::ops::Range<u64>| if report { vec![block] } else { vec![] };
+        for (at, ack, old, blocks) in [
+            (100, 2001, 1001..2001, vec![]),
+            (101, 2001, 1..1001, vec![]),
+            (102, 2001, 1001..2001, vec![]),
+            (103, 2001, 3001..4001, vec![3001..5001]),
+            (104, 2001, 4001..5001, vec![3001..5001]),
+            (105, 6001, 2001..3001, vec![]),
+            (106, 6001, 4001..5001, vec![]),
+        ] {
+            left.extend(bench.at(at).ack_with(ack, &[duplicate(old), blocks].concat()));
+        }
+        (left, bench.sender.snapshot(), bench.sender.next_timeout())
+    };
+    let (left, snapshot, due) = with(false);
+    assert!(left.iter().all(|(_, start, ..)| *start > 10_000), "nothing was lost: {left:?}");
+    assert_eq!(format!("{:?}", with(true)), format!("{:?}", (left, snapshot, due)));
+}
+
+#[test]
+fn the_age_of_a_segment_is_that_of_its_last_transmission_to_the_nanosecond() {
+    let mut policy = sack();
+    policy.loss.rack = true;
+    let mut bench = Bench::new(policy);
+    let at = |bench: &mut Bench, nanos| bench.now = Instant::from_nanos(nanos);
+    at(&mut bench, 0);
+    bench.write(1000);
+    at(&mut bench, 10_001);
+    bench.write(1000);
+    // The first segment is lost. The second took 200,004 ns, a quarter of which is the window.
+    at(&mut bench, 210_005);
+    assert_eq!(bench.ack_with(1, &[1001..2001]), []);
+    assert_eq!(bench.sender.next_timeout(), Some(Instant::from_nanos(250_005)));
+    at(&mut bench, 240_003);
+    bench.write(1000);
+    at(&mut bench, 250_005);
+    let _ = bench.sender.on_timeout(bench.now);
+    assert_eq!(bench.poll(), [(0, 1, 1000, false)]);
+    assert_eq!(bench.write(1000), [], "the window is full");
+    // What left 10,002 ns before the retransmission says nothing of it, what left after it says that it is lost.
+    at(&mut bench, 440_007);
+    assert_eq!(bench.ack_with(1, &[1001..3001]), [(0, 3001, 1000, false)]);
+    at(&mut bench, 640_011);
+    assert_eq!(bench.ack_with(1, &[1001..4001]), [(0, 1, 1000, false)]);
+}
+
+#[test]
 fn congestion_marks_halve_the_window_once_per_round_trip_and_are_answered() {
     let mut bench = Bench::new(sack());
     bench.write(40_000);
