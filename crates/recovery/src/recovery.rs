@@ -38,7 +38,7 @@ use crate::feedback::Silence;
 use crate::ledger::{Flight, Ledger, Missing, PathAck};
 use crate::path::PathRecovery;
 use crate::path_id::{PathId, PathSet, PathTable};
-use crate::policy::{RecoveryPolicy, SackSender, ThinDetector, WindowCounts};
+use crate::policy::{RecoveryPolicy, ThinDetector, WindowCounts};
 use crate::stats::{Counters, RecoveryStats};
 use crate::thin_stream;
 
@@ -381,7 +381,7 @@ impl Recovery {
 
     /// Bytes of the congestion window in use on `path`.
     fn window_taken(&self, path: PathId) -> u64 {
-        if self.policy.loss.sack_sender == SackSender::Ns2 {
+        if self.policy.loss.sack_sender.counts_acknowledgements() {
             return self.pipe(path);
         }
         self.counted(path, self.ledger.flight(path))

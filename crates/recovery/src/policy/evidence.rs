@@ -68,3 +68,20 @@ pub enum SackSender {
     /// until all that was outstanding is acknowledged.
     Ns2,
 }
+
+impl SackSender {
+    /// Whether each hole below the highest report is retransmitted once, and only in a recovery.
+    pub(crate) fn repairs_holes_once(self) -> bool {
+        self == SackSender::Ns2
+    }
+
+    /// Whether acknowledgements lower the flight, one packet each, and neither reports nor losses do.
+    pub(crate) fn counts_acknowledgements(self) -> bool {
+        self == SackSender::Ns2
+    }
+
+    /// Whether the window falls once in a recovery, even if a retransmission is lost.
+    pub(crate) fn lowers_window_once(self) -> bool {
+        self == SackSender::Ns2
+    }
+}

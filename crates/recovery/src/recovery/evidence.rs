@@ -126,8 +126,10 @@ impl Recovery {
         // timeout are no evidence.
         let recovering = self.paths[path].episode.is_recovering();
         let may_enter = !recovering && !self.has_dealt_with(path, self.ledger.cumulative());
-        let ns2 = self.has_ns2_sender();
-        let limit = if ns2 { self.holes_below(path, enough && may_enter) } else { limit };
+        let limit = match self.repairs_holes_once() {
+            true => self.holes_below(path, enough && may_enter),
+            false => limit,
+        };
         let (limit, first, cause) = if limit.is_some() || (enough && may_enter) {
             (limit, enough && may_enter, Cause::Fast)
         } else if is_duplicate && may_enter && self.is_early(path, context.unsent_packets > 0) {

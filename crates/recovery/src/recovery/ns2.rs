@@ -2,12 +2,16 @@
 
 use super::Recovery;
 use crate::path_id::PathId;
-use crate::policy::SackSender;
 
 impl Recovery {
-    /// Whether the sender has the rules of ns-2's SACK sender.
-    pub(super) fn has_ns2_sender(&self) -> bool {
-        self.policy.loss.sack_sender == SackSender::Ns2 && self.reports_gaps()
+    /// Whether each hole that the peer reports is retransmitted once, and only in a recovery.
+    pub(super) fn repairs_holes_once(&self) -> bool {
+        self.policy.loss.sack_sender.repairs_holes_once() && self.reports_gaps()
+    }
+
+    /// Whether the flight in fast recovery is counted by acknowledgements, although the peer reports gaps.
+    fn counts_acknowledgements(&self) -> bool {
+        self.policy.loss.sack_sender.counts_acknowledgements() && self.reports_gaps()
     }
 
     /// Bytes of the window in use: in fast recovery ns-2's count, after a timeout what has left again, else all that is not
@@ -33,14 +37,14 @@ impl Recovery {
     /// The count with which fast recovery begins: what is outstanding less the duplicates.
     pub(super) fn first_pipe(&self, path: PathId) -> Option<u32> {
         let duplicates = self.duplicates();
-        self.has_ns2_sender().then(|| self.outstanding(path).saturating_sub(duplicates))
+        self.counts_acknowledgements().then(|| self.outstanding(path).saturating_sub(duplicates))
     }
 
     /// A duplicate arrived outside a repair: the first two release a new packet each (RFC 3042), since what is reported stays
     /// in the window.
     pub(super) fn transmit_limited(&mut self, path: PathId) {
         let limited = self.policy.congestion.limited_transmit && self.duplicates() <= 2;
-        if limited && self.has_ns2_sender() && !self.paths[path].episode.is_repairing() {
+        if limited && self.counts_acknowledgements() && !self.paths[path].episode.is_repairing() {
             self.paths[path].episode.on_miss();
         }
     }
