@@ -250,7 +250,15 @@ impl Connection {
         buffer: &mut dyn TransmitBuffer,
     ) -> Transmit {
         let addresses = Pseudo::new(self.local.ip(), self.remote.ip());
-        let size = outbox::put(buffer, segment, addresses, self.tx.payload(data));
+        let bytes = data.end.saturating_sub(data.start);
+        let payload = self.tx.payload(data);
+        // Fewer bytes would stand at the wrong offsets of the peer's stream.
+        debug_assert_eq!(
+            payload.bytes() as u64,
+            bytes,
+            "the send buffer holds all that is in flight"
+        );
+        let size = outbox::put(buffer, segment, addresses, payload);
         self.tally.segments_sent += 1;
         let whole = size + outbox::tail_size(buffer);
         let packet = whole + usize::from(IP_HEADERS[usize::from(self.local.is_ipv6())]);
