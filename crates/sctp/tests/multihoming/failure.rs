@@ -128,14 +128,20 @@ fn what_timed_out_goes_to_the_other_path_at_once_and_new_data_stays_until_the_pa
     assert_eq!((two.path(1).error_count, two.stats().error_count), (0, 0));
 }
 
-#[test]
-fn fast_retransmissions_stay_on_their_path() {
+/// The first of four packets on the primary path was lost, and retransmitted when the others were reported.
+fn after_a_fast_retransmission() -> Two {
     let mut links = even();
     let (hole, end) = (T0 + Duration::from_millis(99), T0 + Duration::from_millis(101));
     links[0].forward.blackouts.push(hole..end);
     let mut two = Two::established(&links, timeouts_only());
     two.send_at([100, 110, 120, 130]);
     two.at(1_000);
+    two
+}
+
+#[test]
+fn fast_retransmissions_stay_on_their_path() {
+    let two = after_a_fast_retransmission();
     assert_eq!(two.data_sent()[4..], [(230.0, 0, vec![0])]);
 }
 
@@ -379,13 +385,8 @@ fn the_timer_of_a_retransmission_runs_with_the_timeout_of_the_path_that_it_takes
 
 #[test]
 fn partial_bytes_acked_belongs_to_the_path_whose_data_is_acknowledged() {
-    // A fast retransmission leads to congestion avoidance on the first path.
-    let mut links = even();
-    let (hole, end) = (T0 + Duration::from_millis(99), T0 + Duration::from_millis(101));
-    links[0].forward.blackouts.push(hole..end);
-    let mut two = Two::established(&links, timeouts_only());
-    two.send_at([100, 110, 120, 130]);
-    two.at(1_000);
+    // Congestion avoidance on the first path.
+    let mut two = after_a_fast_retransmission();
     let id = two.id;
     let count = |two: &Two, path: usize| two.path(path).recovery.partial_bytes_acked;
     for _ in 0..100 {
