@@ -60,7 +60,7 @@ reproduction:    ## the papers' figures and tables, measured again; writes docs/
 	$(CARGO) run --release --locked -p thinstream-cli --bin thinstream -- lab reproduce all $(ARGS) --out target/reproduction
 	rm -rf docs/reproduction && mkdir docs/reproduction
 	$(CARGO) run --release --locked -p thinstream-cli --bin thinstream -- lab report target/reproduction --out docs/reproduction/README.md --need-notes
-	(cd golden && sha256sum *.txt) >docs/reproduction/golden.sha256
+	(cd golden && sha256sum -- *.txt) >docs/reproduction/golden.sha256
 
 comparison:      ## latency beside other transports, its targets, and what each mechanism is good for; writes the tables of five pages (ARGS=targets: of one)
 	ci/comparison $(ARGS)
