@@ -1,7 +1,8 @@
 //! Stream reconfiguration: reset streams, added streams, a reset association (RFC 6525).
 //!
-//! [`requests`] has this side's requests, [`answers`] the peer's, [`held`] the messages that wait meanwhile. An
-//! association that never reconfigures has none of this state.
+//! Three states, each with a file of the methods that change it together with the others: this side's requests
+//! ([`requests`], `requests/progress`), the answers to the peer's ([`answers`], [`peer_requests`]), the messages that wait
+//! meanwhile ([`held`], [`holding`]). An association that never reconfigures has none of them.
 //!
 //! Messages accepted before a reset of their stream belong before it: they are sent and acknowledged before the
 //! request leaves. Later ones wait for the peer's answer.
@@ -9,6 +10,8 @@
 pub(crate) mod answers;
 pub(crate) mod error;
 pub(crate) mod held;
+mod holding;
+mod peer_requests;
 mod requests;
 mod streams;
 
@@ -103,6 +106,16 @@ impl Context<'_> {
     /// A request of this side did not have the desired effect.
     fn announce_refusal(&mut self, request: ReconfigurationRequest, result: ReconfigResult) {
         self.announce(ReconfigurationEvent::Refused { request, result });
+    }
+
+    /// Restarts both sides: the peer with `peer_tsn`, this side with its next TSN.
+    fn begin_association_again(&mut self, peer_tsn: Tsn) {
+        if let Err(fault) = self.rx.restart_at(peer_tsn) {
+            self.actions.push(Action::Fault(fault, peer_tsn));
+        }
+        self.tx.queue_mut().reset_all_streams();
+        let local_tsn = self.tx.last_assigned_tsn().next();
+        self.announce(ReconfigurationEvent::AssociationReset { local_tsn, peer_tsn });
     }
 }
 

@@ -1,35 +1,15 @@
-//! Detection of a dead peer: the option [`dead_after`](crate::AssociationOptions::dead_after).
-//!
-//! The counters of RFC 9260, section 8.1, count expiries of timers that double, so that minutes pass before a peer
-//! counts as dead, and an idle association only probes once per HB.interval. With this option time decides. After a
-//! twelfth of it in silence HEARTBEATs are sent on every confirmed path, one each per 36th, and after all of it
-//! without a sign of life the association ends. A sign of life is any packet from the peer's address with the right
-//! verification tag and an accepted chunk; on an association with authentication (RFC 4895), chunks that lack their
-//! AUTH are not accepted.
-//!
-//! Time is counted in steps of the timer, not read off the clock: a process that was suspended probes the peer for
-//! as long as any other before it gives up. A lost HEARTBEAT of this kind does not count as an error, and none
-//! gives an RTT sample.
+//! The duration of a peer's silence, counted in steps, and the errors of all paths.
 
 use base::{Duration, Instant, RandomStream};
-use bytes::Bytes;
-use recovery::PathId;
+use recovery::RecoveryPolicy;
 use recovery::rto::ErrorSchedule;
 
-use super::Association;
-use crate::control::{Control, OwnedCause};
-use crate::event::Failure;
-use crate::paths::heartbeat::Asked;
-
 /// Steps of silence after which the peer counts as dead.
-const STEPS: u8 = 36;
+pub(super) const STEPS: u8 = 36;
 
 /// Steps of silence after which it is probed. Fewer would probe idle peers more often, and more would leave less of
 /// the time for answers.
 const IDLE_STEPS: u8 = 3;
-
-/// Least total time in round trips, each with four times its variation, so that a distant peer can answer.
-const ROUND_TRIPS: u64 = 4;
 
 /// State of the detection: the duration of the silence, and unanswered probes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,6 +27,17 @@ pub(super) struct Liveness {
     schedule: ErrorSchedule,
 }
 
+/// The action that a step of silence asks of the association.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Silence {
+    /// The peer was heard since the timer was set: nothing is sent yet.
+    Waits,
+    /// HEARTBEATs with this nonce are sent.
+    Probe { nonce: u64 },
+    /// The peer counts as dead.
+    Dead,
+}
+
 impl Liveness {
     /// Consecutive errors on all paths.
     pub(super) fn error_count(&self) -> u8 {
@@ -59,6 +50,70 @@ impl Liveness {
         self.schedule = ErrorSchedule::default();
     }
 
+    /// A path with this RTO did not answer.
+    pub(super) fn count_error(&mut self, now: Instant, rto: Duration, policy: &RecoveryPolicy) {
+        let (counting, max) = (policy.backoff.errors, policy.rto.max);
+        self.schedule.on_expiry(now, &mut self.error_count, counting, rto, max);
+    }
+
+    /// The association is set up: the peer was just heard, and no probe of an earlier silence is outstanding.
+    pub(super) fn begin(&mut self, now: Instant) {
+        let Liveness { error_count, schedule, .. } = *self;
+        *self = Liveness { heard_at: now, error_count, schedule, ..Liveness::default() };
+    }
+
+    /// The peer was heard; returns whether it was being probed.
+    pub(super) fn hear(&mut self, now: Instant) -> bool {
+        self.heard_at = now;
+        self.steps > 0
+    }
+
+    /// Waits for the first probe of the silence, in steps of this length.
+    pub(super) fn wait(&mut self, step: Option<Duration>) {
+        self.steps = 0;
+        self.due = step.map(|step| self.idle_until(step));
+    }
+
+    fn idle_until(&self, step: Duration) -> Instant {
+        self.heard_at + step * u64::from(IDLE_STEPS)
+    }
+
+    /// Whether a step is due.
+    pub(super) fn is_due(&self, now: Instant) -> bool {
+        self.due.is_some_and(|at| at <= now)
+    }
+
+    /// Takes the step that is due at `now`.
+    pub(super) fn advance(
+        &mut self,
+        now: Instant,
+        step: Duration,
+        random: &mut RandomStream,
+    ) -> Silence {
+        let idle_until = self.idle_until(step);
+        match self.steps {
+            0 if now < idle_until => {
+                self.due = Some(idle_until);
+                return Silence::Waits;
+            }
+            0 => {
+                self.steps = IDLE_STEPS;
+                self.nonce = random.next_u64();
+            }
+            steps => self.steps = steps + 1,
+        }
+        if self.steps >= STEPS {
+            return Silence::Dead;
+        }
+        self.due = Some(now + step);
+        Silence::Probe { nonce: self.nonce }
+    }
+
+    /// Whether HEARTBEATs of the present silence have this nonce.
+    pub(super) fn has_asked(&self, nonce: u64) -> bool {
+        self.nonce != 0 && self.nonce == nonce
+    }
+
     /// Instant of the next step of silence; `None` without the option.
     pub(super) fn next(&self) -> Option<Instant> {
         self.due
@@ -67,101 +122,5 @@ impl Liveness {
     /// Stops the timer, since the association has ended.
     pub(super) fn stop(&mut self) {
         self.due.take();
-    }
-}
-
-impl Association {
-    /// A path that the association needs did not answer. Under the exponential schedule, several silent paths are
-    /// one silence: together they count no sooner than one of them alone.
-    pub(super) fn count_error(&mut self, now: Instant, path: PathId) {
-        let recovery = self.tx.recovery();
-        let policy = recovery.policy();
-        let (counting, max) = (policy.backoff.errors, policy.rto.max);
-        let rto = recovery.rto(path);
-        let Liveness { error_count, schedule, .. } = &mut self.liveness;
-        schedule.on_expiry(now, error_count, counting, rto, max);
-    }
-
-    /// The association is set up: the peer was just heard.
-    pub(super) fn start_listening(&mut self, now: Instant) {
-        let Liveness { error_count, schedule, .. } = self.liveness;
-        self.liveness = Liveness { heard_at: now, error_count, schedule, ..Liveness::default() };
-        self.await_sign_of_life();
-    }
-
-    /// Sets the timer by the options, which may have changed.
-    #[cold]
-    pub(super) fn await_sign_of_life(&mut self) {
-        let waits = self.state().is_alive();
-        self.liveness.steps = 0;
-        match self.silence_step().filter(|_| waits) {
-            Some(step) => {
-                self.liveness.due = Some(self.liveness.heard_at + step * u64::from(IDLE_STEPS))
-            }
-            None => self.liveness.stop(),
-        }
-    }
-
-    /// A chunk of the peer was accepted.
-    pub(super) fn on_life(&mut self, now: Instant) {
-        self.liveness.heard_at = now;
-        if self.liveness.steps > 0 {
-            self.await_sign_of_life();
-        }
-    }
-
-    /// A 36th of the time after which a silent peer counts as dead; `None` without the option.
-    fn silence_step(&self) -> Option<Duration> {
-        let wanted = self.options.dead_after? / u64::from(STEPS);
-        let (path, recovery) = (self.control_route(), self.tx.recovery());
-        let measured = recovery.srtt(path).zip(recovery.rttvar(path));
-        let round_trip = match measured {
-            Some((srtt, rttvar)) => srtt + rttvar * 4,
-            None => self.options.policy.rto.initial,
-        };
-        Some(wanted.max(round_trip * ROUND_TRIPS / u64::from(STEPS)))
-    }
-
-    /// Runs the timer at `now`.
-    pub(super) fn handle_silence(&mut self, now: Instant, random: &mut RandomStream) {
-        if self.liveness.due.is_none_or(|at| at > now) {
-            return;
-        }
-        let Some(step) = self.silence_step() else { return self.liveness.stop() };
-        let idle_until = self.liveness.heard_at + step * u64::from(IDLE_STEPS);
-        match self.liveness.steps {
-            0 if now < idle_until => return self.liveness.due = Some(idle_until),
-            0 => {
-                self.liveness.steps = IDLE_STEPS;
-                self.liveness.nonce = random.next_u64();
-            }
-            steps => self.liveness.steps = steps + 1,
-        }
-        if self.liveness.steps >= STEPS {
-            let cause = OwnedCause::UserInitiatedAbort(Bytes::from_static(b"nothing was heard"));
-            return self.abort_with(cause, Failure::Silent { span: step * u64::from(STEPS) });
-        }
-        let nonce = self.liveness.nonce;
-        for (path, _) in self.paths.all().filter(|(_, path)| path.is_confirmed()) {
-            self.control.push(Control::Heartbeat(Asked { path, nonce }));
-        }
-        self.liveness.due = Some(now + step);
-    }
-
-    /// Whether an answer is to a HEARTBEAT of this silence: then its path works.
-    pub(super) fn answers_silence(&mut self, now: Instant, answer: &[u8]) -> bool {
-        let Some(Asked { path, nonce }) = Asked::read(answer) else { return false };
-        self.paths.has(path) && self.on_life_proven(now, path, nonce)
-    }
-
-    fn on_life_proven(&mut self, now: Instant, path: PathId, nonce: u64) -> bool {
-        if self.liveness.nonce == 0 || self.liveness.nonce != nonce {
-            return false;
-        }
-        self.on_path_alive(now, path);
-        if path == self.paths.data() {
-            self.liveness.clear_errors();
-        }
-        true
     }
 }

@@ -4,6 +4,7 @@ use ::endpoint::memory::{LEAST, MemoryState};
 use base::Instant;
 
 use super::Association;
+use super::standing::{Buffered, Standing};
 use crate::control::OwnedCause;
 use crate::event::Failure;
 use crate::rx::receiver::{Received, Receiver};
@@ -20,98 +21,6 @@ const ENTRY: usize = 128;
 
 /// Least send buffer for that limit: some thousand messages may be queued in any.
 const CRUMBS: usize = 256 << 10;
-
-/// An association's standing among those that share the endpoint's memory.
-#[derive(Debug)]
-pub(crate) struct Standing {
-    /// Most bytes of data to send.
-    share: Bound,
-    /// Bytes that all associations together may still use.
-    left: Bound,
-    /// Bytes that the peer acknowledged, and that the application received.
-    acknowledged: u64,
-    read: u64,
-    /// Instant at which user data last arrived or was last acknowledged.
-    last_use: Option<Instant>,
-}
-
-/// A number of bytes in half the size of a `usize`, since each association has several. 4 GiB and more mean no
-/// bound.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Bound(u32);
-
-impl Bound {
-    const NONE: Bound = Bound(u32::MAX);
-
-    fn new(bytes: usize) -> Bound {
-        u32::try_from(bytes).map_or(Bound::NONE, Bound)
-    }
-
-    fn bytes(self) -> usize {
-        if self == Bound::NONE { usize::MAX } else { self.0 as usize }
-    }
-}
-
-impl Default for Standing {
-    fn default() -> Self {
-        let (acknowledged, read, last_use) = (0, 0, None);
-        let (share, left) = (Bound::NONE, Bound::NONE);
-        Standing { share, left, acknowledged, read, last_use }
-    }
-}
-
-impl Standing {
-    /// The peer acknowledged `bytes` of user data.
-    pub(super) fn note_acknowledged(&mut self, now: Instant, bytes: u64) {
-        self.acknowledged += bytes;
-        self.last_use = Some(now);
-    }
-
-    /// Records at `now` that user data arrived, so that the association is in use.
-    pub(super) fn note_received(&mut self, now: Instant) {
-        self.last_use = Some(now);
-    }
-
-    /// The application received `bytes` of user data.
-    pub(super) fn note_read(&mut self, bytes: usize) {
-        self.read += bytes as u64;
-    }
-
-    /// Bytes that the peer has acknowledged.
-    pub(crate) fn acknowledged(&self) -> u64 {
-        self.acknowledged
-    }
-
-    /// Bytes that the application has received.
-    pub(crate) fn read(&self) -> u64 {
-        self.read
-    }
-
-    /// Instant at which user data last arrived or was last acknowledged.
-    pub(crate) fn last_use(&self) -> Option<Instant> {
-        self.last_use
-    }
-}
-
-/// Memory of an association in bytes, including overhead.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Buffered {
-    /// Messages queued, or sent and not acknowledged.
-    pub to_send: usize,
-    /// Messages that can be read, and incomplete ones as far as the cumulative TSN ack point has passed them.
-    pub unread: usize,
-    /// Chunks beyond a missing TSN, which may be dropped.
-    pub behind_holes: usize,
-    /// The association itself: its paths, streams, timers and its rows in the endpoint's tables.
-    pub own: usize,
-}
-
-impl Buffered {
-    /// Sum of all parts, in bytes.
-    pub fn total(self) -> usize {
-        self.to_send + self.unread + self.behind_holes + self.own
-    }
-}
 
 impl Association {
     /// The association's use of the endpoint's memory.
@@ -149,7 +58,7 @@ impl Association {
     /// Updates the shared memory state, and this association's share of it for data to send, in bytes.
     #[inline]
     pub(crate) fn set_memory(&mut self, state: MemoryState, share: usize) {
-        self.standing.share = Bound::new(share);
+        self.standing.set_share(share);
         if let Some(rx) = &mut self.rx {
             rx.set_scarcity(state);
         }
@@ -162,26 +71,26 @@ impl Association {
 
     /// Sets the bytes that all associations together may still take.
     pub(crate) fn set_memory_left(&mut self, left: usize) {
-        self.standing.left = Bound::new(left);
+        self.standing.set_left(left);
     }
 
     /// Bytes of messages that may wait to be sent or acknowledged.
     pub(super) fn send_limit(&self) -> usize {
-        self.options.send_buffer.min(self.standing.share.bytes())
+        self.options.send_buffer.min(self.standing.share())
     }
 
     /// Whether there is no memory to send `length` more bytes, whatever the peer acknowledges. A message longer
     /// than the minimum of every association must fit the rest of the memory, and if that is its share, even an
     /// empty association cannot accept a longer message.
     pub(super) fn lacks_memory(&self, length: usize) -> bool {
-        let (share, left) = (self.standing.share.bytes(), self.standing.left.bytes());
+        let (share, left) = (self.standing.share(), self.standing.left());
         (length > LEAST && length > left)
             || (share <= LEAST && self.held_for_peer() + length > LEAST)
     }
 
     /// Whether the overhead of the waiting messages leaves no room for another.
     pub(super) fn waits_in_crumbs(&self) -> bool {
-        let least = CRUMBS.min(self.standing.share.bytes()).max(LEAST);
+        let least = CRUMBS.min(self.standing.share()).max(LEAST);
         self.tx.queue().crumbs() > self.send_limit().max(least).saturating_mul(WAITING_COST)
     }
 

@@ -7,10 +7,9 @@ use std::collections::{BTreeSet, VecDeque};
 use base::{Duration, Instant};
 use bytes::Bytes;
 
+use super::requests::Requests;
 use super::streams::Streams;
-use super::{Action, Context, Reconfiguration, Requests};
 use crate::tx::send_options::{AbandonReason, Abandoned, SendOptions};
-use crate::tx::sender::Sender;
 use crate::wire::{KeyId, Ppid, StreamId};
 
 /// A message accepted for a stream whose reset is outstanding: sent once the reset is answered.
@@ -71,7 +70,7 @@ fn is_asked_twice(waiting: &VecDeque<(u64, Waiting)>, streams: &Streams) -> bool
 
 impl Held {
     /// Whether a held message uses this key.
-    fn names_key(&self, key: KeyId) -> bool {
+    pub(super) fn names_key(&self, key: KeyId) -> bool {
         let names = |(_, waiting): &(u64, Waiting)| match waiting {
             Waiting::Message(message) => message.options.key == Some(key),
             _ => false,
@@ -79,9 +78,25 @@ impl Held {
         self.waiting.iter().any(names)
     }
 
-    fn messages(&self) -> u64 {
+    /// Number of messages.
+    pub(super) fn messages(&self) -> u64 {
         let is_message = |(_, waiting): &&(u64, Waiting)| matches!(waiting, Waiting::Message(_));
         self.waiting.iter().filter(is_message).count() as u64
+    }
+
+    /// Bytes of messages.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether neither a message nor a reset is held.
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Holds a message whose stream must be reset first.
+    pub(super) fn hold(&mut self, message: Message) {
+        self.push(Waiting::Message(message));
     }
 
     fn push(&mut self, waiting: Waiting) {
@@ -121,7 +136,7 @@ impl Held {
     }
 
     /// Removes a message that has expired, if any.
-    fn expire(&mut self, now: Instant) -> Option<Abandoned> {
+    pub(super) fn expire(&mut self, now: Instant) -> Option<Abandoned> {
         let (at, number) = *self.deadlines.first()?;
         if at > now {
             return None;
@@ -130,7 +145,7 @@ impl Held {
     }
 
     /// Removes the least important message, the oldest of several, if it is less important than `priority`.
-    fn evict(&mut self, priority: u32) -> Option<Abandoned> {
+    pub(super) fn evict(&mut self, priority: u32) -> Option<Abandoned> {
         let (least, Reverse(number)) = *self.priorities.last()?;
         if least <= priority {
             return None;
@@ -139,7 +154,7 @@ impl Held {
     }
 
     /// Bytes that could be removed for a message of this priority, counted up to `enough`.
-    fn evictable(&self, priority: u32, enough: usize) -> usize {
+    pub(super) fn evictable(&self, priority: u32, enough: usize) -> usize {
         let mut bytes = 0;
         for (least, Reverse(number)) in self.priorities.iter().rev() {
             if *least <= priority || bytes >= enough {
@@ -156,7 +171,7 @@ impl Held {
     }
 
     /// Sets the longest wait of messages.
-    fn set_max_queueing_delay(&mut self, delay: Option<Duration>) {
+    pub(super) fn set_max_queueing_delay(&mut self, delay: Option<Duration>) {
         self.deadlines.clear();
         for (number, waiting) in &mut self.waiting {
             if let Waiting::Message(message) = waiting {
@@ -224,7 +239,7 @@ impl Held {
     }
 
     /// Removes the entries that need not wait any more: returns messages, and adds resets to `requests`.
-    fn release(&mut self, requests: &mut Requests, hold_all: bool) -> Vec<Message> {
+    pub(super) fn release(&mut self, requests: &mut Requests, hold_all: bool) -> Vec<Message> {
         let mut released = Vec::new();
         let mut kept = VecDeque::new();
         for (number, waiting) in core::mem::take(&mut self.waiting) {
@@ -247,80 +262,5 @@ impl Held {
         }
         self.waiting = kept;
         released
-    }
-}
-
-impl Reconfiguration {
-    /// Holds a message whose stream must be reset first.
-    pub(crate) fn hold(&mut self, message: Message) {
-        self.held.push(Waiting::Message(message));
-    }
-
-    /// Whether a held message uses this key.
-    pub(crate) fn names_key(&self, key: KeyId) -> bool {
-        self.held.names_key(key)
-    }
-
-    /// Records that a part of a message was refused because it would have had to be held, which is not possible for
-    /// parts: the application is notified when another attempt may succeed.
-    pub(crate) fn note_refused_part(&mut self) {
-        self.part_waits = true;
-    }
-
-    /// Abandons held messages that have expired.
-    pub(crate) fn expire(&mut self, now: Instant, tx: &mut Sender) {
-        while let Some(abandoned) = self.held.expire(now) {
-            // A reset may have waited for it.
-            self.release_due = true;
-            tx.note_abandoned(abandoned);
-        }
-    }
-
-    /// Bytes of held messages that are less important than `priority`, counted up to `enough`.
-    pub(crate) fn evictable(&self, priority: u32, enough: usize) -> usize {
-        self.held.evictable(priority, enough)
-    }
-
-    /// Abandons the least important held message, if it is less important than `priority`.
-    pub(crate) fn evict(&mut self, priority: u32) -> Option<Abandoned> {
-        let abandoned = self.held.evict(priority)?;
-        self.release_due = true;
-        Some(abandoned)
-    }
-
-    /// Sets the longest wait of messages.
-    pub(crate) fn set_max_queueing_delay(&mut self, delay: Option<Duration>) {
-        self.held.set_max_queueing_delay(delay);
-    }
-
-    /// Number of held messages.
-    pub(crate) fn held_messages(&self) -> u64 {
-        self.held.messages()
-    }
-
-    /// Bytes of held messages.
-    pub(crate) fn held_bytes(&self) -> usize {
-        self.held.bytes
-    }
-
-    /// Queues the messages that need not be held any more, in order, and requests the resets after them.
-    pub(super) fn release_held(&mut self, context: &mut Context<'_>) {
-        if !core::mem::take(&mut self.release_due) {
-            return;
-        }
-        if core::mem::take(&mut self.part_waits) {
-            // A refused part may be accepted now.
-            context.actions.push(Action::Writable);
-        }
-        if self.held.waiting.is_empty() {
-            return;
-        }
-        let hold_all = self.answers.hold();
-        for message in self.held.release(&mut self.requests, hold_all) {
-            let Message { queued_at, stream, ppid, options, payload, .. } = message;
-            let queue = context.tx.queue_mut();
-            let queued = queue.push(queued_at, stream, ppid, options, payload);
-            debug_assert!(queued.is_ok(), "it was checked when it was accepted: {queued:?}");
-        }
     }
 }

@@ -5,7 +5,7 @@ use base::{Duration, Instant};
 use super::{Numbered, Request, Situation};
 use crate::backoff::backed_off;
 use crate::event::reconfiguration::{ReconfigurationEvent, ResetDirection};
-use crate::reconfigure::answers::begin_association_again;
+use crate::reconfigure::answers::Answer;
 use crate::reconfigure::streams::Streams;
 use crate::reconfigure::{Action, Context, Reconfiguration};
 use crate::wire::chunk::ReconfigResult;
@@ -33,7 +33,7 @@ impl Reconfiguration {
             return;
         }
         if let Some(request) = answered {
-            self.answers.update(request, ReconfigResult::PERFORMED);
+            self.answers.replace(Answer::new(request, ReconfigResult::PERFORMED));
         }
         self.requests.send(requests, now + context.rto);
         context.actions.push(Action::Request);
@@ -161,5 +161,5 @@ fn restart((peer_tsn, own_tsn): (Tsn, Tsn), context: &mut Context<'_>) {
         return context.actions.push(Action::Violation(WHAT));
     }
     context.tx.restart_at(own_tsn);
-    begin_association_again(peer_tsn, context);
+    context.begin_association_again(peer_tsn);
 }
