@@ -6,7 +6,8 @@ use trace::report::{StreamReport, Totals};
 /// Conditions of the network that a capture was taken on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Conditions {
-    /// The smallest round trip of a stream; the median over several streams.
+    /// The smallest round trip of a stream; the median over several streams, of an even number
+    /// the lower one in the middle.
     pub rtt: Duration,
     /// The share of packets with data that were lost: counted if there is a capture of the
     /// receiver, else estimated from acknowledgements.
@@ -28,9 +29,7 @@ impl Conditions {
             let round_trip = (round_trip.count > 0).then_some(round_trip.min);
             round_trip.into_iter().chain(stream.handshake_ms).min_by(f64::total_cmp)
         });
-        let mut least: Vec<f64> = least.collect();
-        least.sort_by(f64::total_cmp);
-        let rtt = Duration::from_micros((least.get(least.len() / 2)? * 1e3).round() as u64);
+        let rtt = Duration::from_micros((results::median(least.collect())? * 1e3).round() as u64);
         let fates = streams.iter().filter_map(|stream| stream.receiver.as_ref());
         let (sent, lost) = fates
             .fold((0, 0), |(sent, lost), one| (sent + one.packets.sent, lost + one.packets.lost));
