@@ -2,7 +2,7 @@
 
 use hdrhistogram::Counter;
 
-use crate::numbers::nearest_rank;
+use crate::numbers::{nearest_rank, value_at_rank};
 
 /// How far a value that stands for a bin may be from the values in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,12 +95,7 @@ impl<C: Counter> Histogram<C> {
 
     /// The value of this rank in increasing order, from 1; the greatest beyond the last.
     pub fn at_rank(&self, rank: u64) -> u64 {
-        let mut below = 0;
-        let found = self.steps().find(|(_, count)| {
-            below += count;
-            below >= rank
-        });
-        found.map_or(self.greatest, |(value, _)| value)
+        value_at_rank(self.steps(), rank).unwrap_or(self.greatest)
     }
 
     /// The share (0 to 1) of values in bins up to that of `bound`; 0 without values.

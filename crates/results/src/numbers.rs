@@ -35,13 +35,18 @@ pub fn mean_of(bins: &[(u64, u64)]) -> f64 {
 /// without values. Of bins: value and count, by increasing value.
 pub fn quantile_of(bins: &[(u64, u64)], quantile: f64) -> f64 {
     let all: u64 = bins.iter().map(|(_, count)| count).sum();
-    let rank = nearest_rank(quantile, all);
+    let found = value_at_rank(bins.iter().copied(), nearest_rank(quantile, all));
+    found.map_or(f64::NAN, |value| value as f64)
+}
+
+/// The value of this rank, from 1; none beyond the last. Of bins: value and count, by increasing value.
+pub(crate) fn value_at_rank(mut bins: impl Iterator<Item = (u64, u64)>, rank: u64) -> Option<u64> {
     let mut below = 0;
-    let found = bins.iter().find(|(_, count)| {
+    let found = bins.find(|(_, count)| {
         below += count;
         below >= rank
     });
-    found.map_or(f64::NAN, |(value, _)| *value as f64)
+    found.map(|(value, _)| value)
 }
 
 /// Jain's fairness index: 1 when all have the same, 1/n when one has all (Jain, Chiu and Hawe 1984).
