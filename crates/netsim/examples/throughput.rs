@@ -10,6 +10,7 @@ use std::time::Instant as WallClock;
 use base::{DatagramMeta, Duration, Instant, Machine, Transmit};
 use netsim::topology::{Directions, DumbbellConfig, Placed, dumbbell};
 use netsim::{Host, LinkConfig, Simulation};
+use results::text_table::Table;
 
 /// Sends 100 bytes at an interval, or echoes what it gets.
 #[derive(Default)]
@@ -57,7 +58,7 @@ impl Machine for Toy {
 impl Host for Toy {}
 
 fn main() {
-    println!("{:>6} {:>10} {:>14} {:>12}", "pairs", "packets", "packets/s", "memory KiB");
+    let mut table = Table::headed(&["pairs", "packets", "packets/s", "memory KiB"]);
     for (pairs, packets) in
         [(1, 1_000_000), (1, 4_000_000), (1_000, 1_000_000), (10_000, 4_000_000)]
     {
@@ -84,8 +85,10 @@ fn main() {
             .run_until_done(Instant::FAR_FUTURE, |run| run.packets_sent() >= packets)
             .expect("time goes on");
         let rate = packets as f64 / start.elapsed().as_secs_f64();
-        println!("{pairs:>6} {packets:>10} {rate:>14.0} {:>12}", resident_kib());
+        let [pairs, packets] = [u64::from(pairs), packets].map(|number| number.to_string());
+        table.row([pairs, packets, format!("{rate:.0}"), resident_kib().to_string()]);
     }
+    print!("{table}");
 }
 
 /// Resident memory where the system tells it.

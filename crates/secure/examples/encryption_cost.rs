@@ -10,13 +10,14 @@ mod world;
 use std::net::SocketAddr;
 
 use base::{DatagramMeta, Duration, Ecn, Instant, Machine, Purpose, RandomStream};
+use results::text_table::Table;
 use secure::{Context, Limits, Secrets, Secured, Sessions, Settings, Trust};
 use world::{World, identity, link};
 
 const MESSAGES: u32 = 20_000;
 
 fn main() {
-    println!("{:<26} {:>12} {:>12} {:>12}", "", "plain us", "secure us", "more us");
+    let mut table = Table::headed(&["", "plain us", "secure us", "more us"]);
     for (name, size, interval) in [
         ("100 B each 250 ms", 100, Duration::from_millis(250)),
         ("1,000 B each 5 ms", 1_000, Duration::from_millis(5)),
@@ -26,7 +27,9 @@ fn main() {
             let runs = (0..5).map(|_| microseconds_a_message(keys, size, interval));
             runs.fold(f64::MAX, f64::min)
         });
-        println!("{name:<26} {plain:>12.1} {secure:>12.1} {:>12.1}", secure - plain);
+        let [plain, secure, more] =
+            [plain, secure, secure - plain].map(|time| format!("{time:.1}"));
+        table.row([name.to_owned(), plain, secure, more]);
     }
     let set_up = |keys| {
         let began = std::time::Instant::now();
@@ -39,9 +42,11 @@ fn main() {
         began.elapsed().as_secs_f64() * 1e6 / 100.0
     };
     let (plain, secure) = (set_up(None), set_up(Some([2, 1])));
-    println!("{:<26} {plain:>12.0} {secure:>12.0} {:>12.0}", "set-up", secure - plain);
-    let hello = microseconds_a_stranger();
-    println!("{:<26} {:>12} {hello:>12.1}", "hello of a stranger", "");
+    let [plain, secure, more] = [plain, secure, secure - plain].map(|time| format!("{time:.0}"));
+    table.row(["set-up".to_owned(), plain, secure, more]);
+    let hello = format!("{:.1}", microseconds_a_stranger());
+    table.row(["hello of a stranger", "", &hello, ""]);
+    print!("{table}");
 }
 
 /// Microseconds that the server spends on a ClientHello without a cookie.

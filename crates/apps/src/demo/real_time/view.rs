@@ -3,12 +3,16 @@
 use base::Duration;
 use lab::Limit;
 use results::LatencySummary;
+use results::text_table::Table;
 
 /// Latest latencies shown of each policy.
 pub(super) const RECENT: usize = 48;
 
 /// Heading of the latest messages.
 const LATEST: &str = "latest messages";
+
+/// Space between the numbers and the latest messages.
+const GAP: &str = "  ";
 
 /// The state of things.
 #[derive(Clone, Debug)]
@@ -53,34 +57,39 @@ impl LiveView {
         };
         let state = if self.all_sent { ", waiting for the last messages" } else { "" };
         let elapsed = self.elapsed.as_secs_f64();
-        let width = self.policies.iter().map(|policy| policy.name.len()).max().unwrap_or(0).max(6);
-        let mut lines = vec![
-            format!("{elapsed:.1} s{planned}{state}; one-way latency in ms"),
-            format!(
-                "{:width$} {:>6} {:>6} {:>6} {:>7} {:>7} {:>7}  {LATEST}",
-                "policy", "sent", "there", "again", "p50", "p99", "max"
-            ),
-        ];
-        let heading = lines.last().map_or(0, String::len);
-        let bars = columns.map_or(RECENT, |all| all.saturating_sub(heading - LATEST.len()));
-        lines.extend(self.policies.iter().map(|policy| policy.line(width, bars)));
+        let mut table = Table::new(1).dense();
+        // Headings as wide as most numbers, so that columns stay in place while numbers grow.
+        table.row(["policy", "  sent", " there", " again", "    p50", "    p99", "    max"]);
+        self.policies.iter().for_each(|policy| table.row(policy.cells()));
+        let numbers = table.lines();
+        let width = numbers.first().map_or(0, |heading| heading.chars().count() + GAP.len());
+        let bars = columns.map_or(RECENT, |all| all.saturating_sub(width));
+        let last = self.policies.iter().map(|policy| policy.bars(bars));
+        let last = std::iter::once(LATEST.to_owned()).chain(last);
+        let mut lines = vec![format!("{elapsed:.1} s{planned}{state}; one-way latency in ms")];
+        lines.extend(
+            numbers.iter().zip(last).map(|(numbers, last)| format!("{numbers}{GAP}{last}")),
+        );
         lines
     }
 }
 
 impl LivePolicy {
-    /// A line with at most `bars` bars.
-    fn line(&self, width: usize, bars: usize) -> String {
+    /// Name and numbers, in the order of the headings.
+    fn cells(&self) -> [String; 7] {
         let LivePolicy { name, sent, delivered, retransmissions, .. } = self;
         let number = |value: fn(&LatencySummary) -> f64| {
             self.latency.map_or("-".to_owned(), |latency| format!("{:.0}", value(&latency)))
         };
-        let (p50, p99, max) = (number(|l| l.p50), number(|l| l.p99), number(|l| l.max));
-        let recent = &self.recent[self.recent.len().saturating_sub(bars)..];
-        let bars: String = recent.iter().map(|latency| bar(*latency)).collect();
-        format!(
-            "{name:width$} {sent:>6} {delivered:>6} {retransmissions:>6} {p50:>7} {p99:>7} {max:>7}  {bars}"
-        )
+        let [sent, delivered, again] = [sent, delivered, retransmissions].map(u64::to_string);
+        let [p50, p99, max] = [number(|l| l.p50), number(|l| l.p99), number(|l| l.max)];
+        [name.clone(), sent, delivered, again, p50, p99, max]
+    }
+
+    /// Latencies of the latest messages, at most `most` bars.
+    fn bars(&self, most: usize) -> String {
+        let recent = &self.recent[self.recent.len().saturating_sub(most)..];
+        recent.iter().map(|latency| bar(*latency)).collect()
     }
 }
 
