@@ -12,6 +12,7 @@ mod world;
 
 use base::{Duration, Instant};
 use recovery::RecoveryPolicy;
+use results::{mean, quantile_of_sorted};
 
 use crate::run::{PATIENCE, until};
 use crate::tls::Policy;
@@ -58,15 +59,15 @@ fn main() {
             let times = times.map(|at| at.map_or(PATIENCE, |at| at.since(Instant::ZERO)));
             let mut times: Vec<f64> = times.map(|time| time.as_nanos() as f64 / 1e6).collect();
             times.sort_by(f64::total_cmp);
-            let at = |share: usize| times[(times.len() - 1) * share / 100];
-            let mean = times.iter().sum::<f64>() / times.len() as f64;
+            let at = |share| quantile_of_sorted(&times, share).unwrap_or(f64::NAN);
+            let mean = mean(times.iter().copied());
             let late = times.iter().filter(|time| **time >= PATIENCE.as_nanos() as f64 / 1e6);
             println!(
                 "| {loss} % | {name} | {mean:.0} | {:.0} | {:.0} | {:.0} | {:.0} | {} |",
-                at(50),
-                at(90),
-                at(99),
-                at(100),
+                at(0.5),
+                at(0.9),
+                at(0.99),
+                at(1.0),
                 late.count()
             );
         }

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hdrhistogram::Histogram;
 use nix::sys::resource::{UsageWho, getrusage};
+use results::{Histogram, Precision};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::threads::Threads;
@@ -31,19 +31,18 @@ pub fn number_of(message: &[u8]) -> Option<u64> {
 
 /// Latencies of the messages that arrived since the last mark.
 #[derive(Clone)]
-pub struct Probe(Arc<Mutex<(Histogram<u64>, Threads)>>);
+pub struct Probe(Arc<Mutex<(Histogram, Threads)>>);
 
 impl Probe {
-    pub fn new() -> Result<Probe> {
-        let latencies = Histogram::new_with_bounds(100, 60_000_000_000, 3)?;
-        Ok(Probe(Arc::new(Mutex::new((latencies, Threads::default())))))
+    pub fn new() -> Probe {
+        Probe(Arc::new(Mutex::new((no_latencies(), Threads::default()))))
     }
 
     /// A message arrived.
     pub fn on_received(&self, message: &[u8]) {
         let Some(sent) = message.first_chunk() else { return };
         let latency = now().saturating_sub(u64::from_be_bytes(*sent));
-        self.lock().0.saturating_record(latency);
+        self.lock().0.record(latency);
     }
 
     /// The numbers since the last mark, as the benchmark reads them: messages, processor time so far (ns), resident bytes
@@ -51,9 +50,10 @@ impl Probe {
     pub fn mark(&self) -> Result<String> {
         let mut own = self.lock();
         let (latencies, threads) = &mut *own;
-        let [p50, p99, p999] = [0.5, 0.99, 0.999].map(|share| latencies.value_at_quantile(share));
-        let messages = latencies.len();
-        latencies.reset();
+        let latencies = std::mem::replace(latencies, no_latencies());
+        let [p50, p99, p999] =
+            [0.5, 0.99, 0.999].map(|share| latencies.quantile(share).unwrap_or(0));
+        let messages = latencies.count();
         let usage = getrusage(UsageWho::RUSAGE_SELF)?;
         let [user, system] = [usage.user_time(), usage.system_time()]
             .map(|time| time.tv_sec() * 1_000_000_000 + time.tv_usec() * 1_000);
@@ -62,9 +62,14 @@ impl Probe {
         Ok(format!("{messages} {user} {system} {resident} {p50} {p99} {p999} {busiest}"))
     }
 
-    fn lock(&self) -> MutexGuard<'_, (Histogram<u64>, Threads)> {
+    fn lock(&self) -> MutexGuard<'_, (Histogram, Threads)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// An empty histogram of nanoseconds, up to a minute.
+fn no_latencies() -> Histogram {
+    Histogram::up_to(60_000_000_000, Precision::PerMille)
 }
 
 /// Resident bytes of a process, by its folder below /proc.

@@ -41,9 +41,10 @@ pub struct Timing {
 
 /// The least, the median and the greatest of some numbers.
 pub fn spread(numbers: impl Iterator<Item = f64>) -> (f64, f64, f64) {
-    let mut all: Vec<f64> = numbers.collect();
-    all.sort_by(f64::total_cmp);
-    (all[0], all[all.len() / 2], all[all.len() - 1])
+    let all: Vec<f64> = numbers.collect();
+    let least = all.iter().copied().fold(f64::INFINITY, f64::min);
+    let greatest = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    (least, results::median(all).unwrap_or(f64::NAN), greatest)
 }
 
 /// Numbers of one measurement.

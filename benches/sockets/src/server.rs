@@ -14,7 +14,7 @@ pub fn run(transport: Transport, threads: usize) -> Result<()> {
         builder.worker_threads(threads);
     }
     let runtime = builder.enable_all().build()?;
-    let probe = Probe::new()?;
+    let probe = Probe::new();
     let serving = probe.clone();
     input::follow(move || match probe.mark() {
         Ok(numbers) => println!("{numbers}"),
