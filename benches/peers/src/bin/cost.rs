@@ -7,10 +7,8 @@ const TOTAL: u64 = 256 << 20;
 const ASSOCIATIONS: usize = 10_000;
 
 fn main() {
-    println!(
-        "{:>12} {:>14} {:>15} {:>18}",
-        "", "1 KiB, MB/CPU s", "64 KiB, MB/CPU s", "thin, us a message"
-    );
+    println!("| | 1 KiB, MB/CPU s | 64 KiB, MB/CPU s | thin, us a message |");
+    println!("|---|---:|---:|---:|");
     measure::<Thinstream>();
     measure::<DcSctp>();
     measure::<SctpProto>();
@@ -30,5 +28,5 @@ fn measure<S: Stack>() {
     thin_rounds(&mut stack, ASSOCIATIONS, 20);
     let messages = (stack.received().0 - before) as f64;
     let micros = start.elapsed().as_secs_f64() * 1e6 / messages;
-    println!("{:>12} {:>15.0} {:>16.0} {micros:>18.2}", S::NAME, rates[0], rates[1]);
+    println!("| {} | {:.0} | {:.0} | {micros:.2} |", S::NAME, rates[0], rates[1]);
 }

@@ -7,10 +7,8 @@ const ASSOCIATIONS: usize = 10_000;
 const SECOND: u64 = 1_000_000_000;
 
 fn main() {
-    println!(
-        "{:>12} {:>25} {:>27}",
-        "", "after 4 thin messages, KiB", "and a message of 64 KiB, KiB"
-    );
+    println!("| | after 4 thin messages, KiB | and a message of 64 KiB, KiB |");
+    println!("|---|---:|---:|");
     measure::<Thinstream>();
     measure::<DcSctp>();
     measure::<SctpProto>();
@@ -33,7 +31,7 @@ fn measure<S: Stack>() {
         }
         stack.advance(SECOND);
     });
-    println!("{:>12} {thin:>25.2} {:>27.2}", S::NAME, each(total.bytes_current));
+    println!("| {} | {thin:.2} | {:.2} |", S::NAME, each(total.bytes_current));
 }
 
 fn each(bytes: i64) -> f64 {
