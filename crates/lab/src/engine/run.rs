@@ -69,9 +69,7 @@ fn run_flows(
         let meter = group.meter.borrow();
         meter.rows(&flows, &mut results.sheet(&group.name));
     }
-    if let Some(over) = plan.measure.goodput.as_ref().and_then(|goodput| goodput.over.as_deref()) {
-        goodput_over(over, &mut results);
-    }
+    plan.measure.conclude(&mut results);
     for trace in &traces {
         trace.rows(&mut results.sheet(&trace.of));
     }
@@ -81,20 +79,6 @@ fn run_flows(
         links(&built, &mut results);
     }
     Ok(results)
-}
-
-/// Adds the ratio of each other group's mean goodput to that of the group `over`.
-fn goodput_over(over: &str, results: &mut Results) {
-    let means: Vec<(String, f64)> = results
-        .rows
-        .iter()
-        .filter(|row| row.measure == "goodput.mean")
-        .map(|row| (row.of.clone(), row.value))
-        .collect();
-    let Some(base) = means.iter().find(|(of, _)| of == over).map(|(_, mean)| *mean) else { return };
-    for (of, mean) in means.iter().filter(|(of, _)| of != over) {
-        results.sheet(of).add("goodput.ratio", &[], mean / base, "");
-    }
 }
 
 /// Adds the number of failed flows: associations given up, connections reset.

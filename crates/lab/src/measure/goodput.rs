@@ -4,12 +4,15 @@ use core::ops::Range;
 use std::collections::BTreeMap;
 
 use base::{Duration, Instant};
-use results::{Quantity, Sheet, jain, quantile_of};
+use results::{Quantity, Results, Sheet, jain, quantile_of};
 use serde::Deserialize;
 
 use super::interface::{Ask, Group, Measure, Setting, of_flow, rate};
 use super::observed::Seen;
 use crate::text::{Names, Text};
+
+/// The row of a group's mean over its flows.
+const MEAN: &str = "goodput.mean";
 
 /// `[measure.goodput]`: bytes of messages delivered per second.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -66,6 +69,18 @@ impl Ask for Goodput {
             over_time: self.over_time.then(Vec::new),
             flows: Vec::new(),
         }))
+    }
+
+    /// Adds the ratio of each other group's mean goodput to that of the group `over`.
+    fn conclude(&self, results: &mut Results) {
+        let Some(over) = self.over.as_deref() else { return };
+        let rows = results.rows.iter().filter(|row| row.measure == MEAN);
+        let means: Vec<(String, f64)> = rows.map(|row| (row.of.clone(), row.value)).collect();
+        let base = means.iter().find(|(of, _)| of == over);
+        let Some(base) = base.map(|(_, mean)| *mean) else { return };
+        for (of, mean) in means.iter().filter(|(of, _)| of != over) {
+            results.sheet(of).add("goodput.ratio", &[], mean / base, "");
+        }
     }
 }
 
@@ -135,7 +150,7 @@ impl Measure for Kept {
         let Group { seconds, flows } = *group;
         let all: u64 = flows.iter().map(|flow| flow.read).sum();
         sheet.add("goodput.sum", &[], rate(all, seconds), "kbit/s");
-        sheet.add("goodput.mean", &[], rate(all, seconds) / flows.len() as f64, "kbit/s");
+        sheet.add(MEAN, &[], rate(all, seconds) / flows.len() as f64, "kbit/s");
         sheet.add("goodput.jain", &[], jain(flows.iter().map(|flow| flow.read as f64)), "");
         for (number, flow) in flows.iter().enumerate().filter(|_| self.per_flow) {
             let number = number.to_string();
@@ -178,5 +193,26 @@ impl Kept {
         });
         let axes = (Quantity::new("time", "s"), Quantity::new("goodput", "kbit/s"));
         sheet.add_curve("goodput", &[], axes, points);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_other_group_has_the_ratio_of_its_mean_to_that_of_the_group_over() {
+        let asked = |over: Option<&str>| {
+            let mut results = Results::default();
+            for (of, mean) in [("sctp", 3.0), ("tcp", 2.0)] {
+                results.sheet(of).add(MEAN, &[], mean, "kbit/s");
+            }
+            Goodput { over: over.map(str::to_owned), ..Goodput::default() }.conclude(&mut results);
+            let added = results.rows.into_iter().skip(2);
+            added.map(|row| (row.of, row.measure, row.value)).collect::<Vec<_>>()
+        };
+        let ratio = ("sctp".to_owned(), "goodput.ratio".to_owned(), 1.5);
+        assert_eq!(asked(Some("tcp")), [ratio]);
+        assert!(asked(None).is_empty());
     }
 }

@@ -4,7 +4,7 @@ use core::fmt::Debug;
 use core::ops::Range;
 
 use base::{Duration, Instant};
-use results::Sheet;
+use results::{Results, Sheet};
 
 use super::flow_meter::FlowMeter;
 use super::observed::Seen;
@@ -36,6 +36,9 @@ pub trait Ask: Debug {
 
     /// The measure for one group of flows; none where it has nothing to measure.
     fn begin(&self, setting: &Setting) -> Option<Box<dyn Measure>>;
+
+    /// Adds rows that compare groups of flows, after the rows of all groups.
+    fn conclude(&self, _results: &mut Results) {}
 }
 
 /// Data of a group of flows, and the rows that follow.

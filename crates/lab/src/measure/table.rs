@@ -1,6 +1,7 @@
 //! `[measure]` of a plan: the table of all measures.
 
 use base::Duration;
+use results::Results;
 use serde::Deserialize;
 
 use super::group_meter::GroupMeter;
@@ -100,6 +101,11 @@ impl MeasureSection {
             ladder.check(groups)?;
         }
         self.asked().try_for_each(Ask::check)
+    }
+
+    /// Adds rows that compare groups of flows to the rows of each.
+    pub fn conclude(&self, results: &mut Results) {
+        self.asked().for_each(|ask| ask.conclude(results));
     }
 
     /// The meter of the flows of this name; `lost` is when the network loses its first path.
