@@ -13,34 +13,34 @@ use crate::change::{Side, What};
 
 /// Losses on the links of a side, reported by the watcher that sees each packet before a link does.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Struck(Arc<Mutex<Doom>>);
+pub(crate) struct Losses(Arc<Mutex<Lost>>);
 
 #[derive(Debug, Default)]
-struct Doom {
+struct Lost {
     packets: BTreeSet<u64>,
     is_cut: bool,
 }
 
-impl Struck {
-    fn with<R>(&self, act: impl FnOnce(&mut Doom) -> R) -> R {
+impl Losses {
+    fn with<R>(&self, act: impl FnOnce(&mut Lost) -> R) -> R {
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The packet of this number is lost at its next link.
-    pub(crate) fn strike(&self, number: u64) {
-        self.with(|doom| doom.packets.insert(number));
+    pub(crate) fn lose(&self, number: u64) {
+        self.with(|lost| lost.packets.insert(number));
     }
 
     /// Whether the first path is cut.
     pub(crate) fn set_cut(&self, is_cut: bool) {
-        self.with(|doom| doom.is_cut = is_cut);
+        self.with(|lost| lost.is_cut = is_cut);
     }
 
     /// The losses of a link of the first path, or of another one.
     pub(crate) fn oracle(&self, is_first: bool) -> LossOracle<Packet> {
-        let struck = self.clone();
+        let losses = self.clone();
         Box::new(move |_, packet| {
-            struck.with(|doom| doom.packets.remove(&packet.number) || (is_first && doom.is_cut))
+            losses.with(|lost| lost.packets.remove(&packet.number) || (is_first && lost.is_cut))
         })
     }
 }
@@ -77,7 +77,7 @@ impl Fates {
     }
 
     /// Whether the receiver's next packet is lost, and its number; the first is 1.
-    pub(crate) fn strikes_answer(&mut self, dropped: &Dropped) -> (bool, u64) {
+    pub(crate) fn loses_answer(&mut self, dropped: &Dropped) -> (bool, u64) {
         self.answers += 1;
         let lost = self.back.is_lost([]);
         (lost || dropped.answers.contains(&self.answers), self.answers)

@@ -12,7 +12,7 @@ use results::Results;
 
 use crate::book::{Book, Due};
 use crate::change::{Change, Side, What};
-use crate::fates::Struck;
+use crate::fates::Losses;
 use crate::frame::{Mark, Numbers, SideFrame};
 use crate::setting::{FLOWS, Known, SET_UP_S, Setting, SettingError};
 use crate::watch::{Watch, Watched, millis};
@@ -60,10 +60,10 @@ impl Running {
             TransportName::Sctp => Protocol::Sctp,
             TransportName::Tcp => Protocol::Tcp,
         };
-        let struck = Struck::default();
+        let losses = Losses::default();
         for (number, link) in built.world.links.clone().into_iter().enumerate() {
             for id in [link.forward, link.backward] {
-                built.world.set_interference(id, struck.oracle(number == 0));
+                built.world.set_interference(id, losses.oracle(number == 0));
             }
         }
         let watched = Watched {
@@ -77,7 +77,7 @@ impl Running {
             policy,
         };
         let books = sources.into_iter().map(|source| Book::new(protocol, source)).collect();
-        let watch = Watch::new(watched, &built.world.flows, books, struck);
+        let watch = Watch::new(watched, &built.world.flows, books, losses);
         let watch = Rc::new(RefCell::new(watch));
         built.world.watch(Rc::clone(&watch));
         built.world.flows.iter().for_each(|ends| ends.log.borrow_mut().keep_steps());

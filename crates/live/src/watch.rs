@@ -13,7 +13,7 @@ use results::Role;
 
 use crate::book::{Book, Transmission};
 use crate::change::{Change, Side, What};
-use crate::fates::{Dropped, Fates, Struck};
+use crate::fates::{Dropped, Fates, Losses};
 use crate::frame::{Line, SideFrame, Told};
 use crate::why::Reasons;
 
@@ -26,7 +26,7 @@ pub(crate) struct Watch {
     /// Flow and end of each host, by its number.
     hosts: Vec<Option<(usize, u8)>>,
     flows: Vec<Flow>,
-    struck: Struck,
+    losses: Losses,
     dropped: Dropped,
     shown: Shown,
 }
@@ -66,7 +66,7 @@ pub(crate) struct Watched<'a> {
 }
 
 impl Watch {
-    pub(crate) fn new(of: Watched<'_>, ends: &[Ends], books: Vec<Book>, struck: Struck) -> Watch {
+    pub(crate) fn new(of: Watched<'_>, ends: &[Ends], books: Vec<Book>, losses: Losses) -> Watch {
         let mut hosts = Vec::new();
         let mut flows = Vec::new();
         for ((number, ends), book) in ends.iter().enumerate().zip(books) {
@@ -90,7 +90,7 @@ impl Watch {
             told: Vec::new(),
         };
         let dropped = Dropped::default();
-        Watch { side: of.side, begin: of.begin, hosts, flows, struck, dropped, shown }
+        Watch { side: of.side, begin: of.begin, hosts, flows, losses, dropped, shown }
     }
 
     /// A change of the network, or a packet to lose.
@@ -98,8 +98,8 @@ impl Watch {
         match change.what {
             What::Loss(loss) => self.flows.iter_mut().for_each(|flow| flow.fates.set_loss(loss)),
             What::RoundTrip(span) => self.shown.one_way = span / 2,
-            What::Cut => self.struck.set_cut(true),
-            What::Mend => self.struck.set_cut(false),
+            What::Cut => self.losses.set_cut(true),
+            What::Mend => self.losses.set_cut(false),
             what => self.dropped.add(self.side, what),
         }
     }
@@ -213,10 +213,10 @@ impl Checker for Watch {
         let (lost, answer) = match end {
             _ if now < self.begin => (false, 0),
             0 => (flow.fates.loses_next(&transmissions, dropped), 0),
-            _ => flow.fates.strikes_answer(dropped),
+            _ => flow.fates.loses_answer(dropped),
         };
         if lost {
-            self.struck.strike(packet.number);
+            self.losses.lose(packet.number);
         }
         if !is_shown {
             return;

@@ -5,7 +5,7 @@
 //! emulation in real time.
 //!
 //! A packet's way: it joins the queue (or is dropped there), waits for its turn, is serialised at the
-//! link's rate, leaves (here blackouts and the loss model strike: a lost packet has used its share of
+//! link's rate, leaves (here blackouts and the loss model decide: a lost packet has used its share of
 //! the rate), may be doubled, joins a queue of cross traffic, travels for delay plus jitter, and may be
 //! corrupted. All of this is decided in [`Link::send`], since nothing that comes later changes it;
 //! so a packet costs one event, at its arrival. Only CoDel, alone or in queues of flows, decides when a packet's turn
@@ -412,8 +412,8 @@ impl<P: Clone + LinkPacket> Link<P> {
         };
         let lost = lost || self.playback.as_ref().is_some_and(|one| one.loses(departure, number));
         // Asked in any case, as the fate above.
-        let struck = self.interference.as_mut().is_some_and(|oracle| oracle(at, &packet));
-        let lost = lost || struck;
+        let chosen = self.interference.as_mut().is_some_and(|oracle| oracle(at, &packet));
+        let lost = lost || chosen;
         let wait = match &mut self.cross {
             Some(cross) => cross.wait(departure),
             None => Some(Duration::ZERO),

@@ -44,7 +44,7 @@ pub(crate) struct Driver {
     pub(crate) incoming: Arc<Notify>,
     pub(crate) refused: Arc<Notify>,
     /// The shard that is asked first for the next association.
-    turn: AtomicUsize,
+    first: AtomicUsize,
     pub(crate) tasks: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -121,7 +121,7 @@ impl Driver {
         let shards: Nodes = shards.map(|index| builder.build(index, &mut random)).collect();
         let tasks = (0..shards.len()).map(|index| spawn(&shards, index, &carrier, sctp_port));
         let tasks = Mutex::new(tasks.collect());
-        let turn = AtomicUsize::new(0);
+        let first = AtomicUsize::new(0);
         Ok(Arc::new(Driver {
             shards,
             common,
@@ -131,7 +131,7 @@ impl Driver {
             fingerprint,
             incoming,
             refused,
-            turn,
+            first,
             tasks,
         }))
     }
@@ -141,11 +141,11 @@ impl Driver {
         self.shards.iter()
     }
 
-    /// All shards, each time beginning with another, so that each gets its turn.
-    pub(crate) fn shards_in_turn(&self) -> impl Iterator<Item = &Arc<Shared<Node>>> {
+    /// All shards, each time beginning with the next, so that none keeps the others from being asked.
+    pub(crate) fn rotated_shards(&self) -> impl Iterator<Item = &Arc<Shared<Node>>> {
         let first = match self.shards.len() {
             1 => 0,
-            count => self.turn.fetch_add(1, Ordering::Relaxed) % count,
+            count => self.first.fetch_add(1, Ordering::Relaxed) % count,
         };
         self.shards[first..].iter().chain(&self.shards[..first])
     }

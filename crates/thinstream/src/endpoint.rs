@@ -172,7 +172,7 @@ impl Endpoint {
     pub fn try_accept(&self) -> Result<Option<Association>, EndpointError> {
         let driver = &self.listener.driver;
         let mut refusing = Ok(None);
-        for shard in driver.shards_in_turn() {
+        for shard in driver.rotated_shards() {
             let accepted = shard.look(|node| {
                 let ticket = node.accept()?;
                 Ok(ticket.map(|ticket| {
@@ -238,7 +238,7 @@ impl Endpoint {
             let refused = driver.refused.notified();
             tokio::pin!(refused);
             refused.as_mut().enable();
-            let mut shards = driver.shards_in_turn();
+            let mut shards = driver.rotated_shards();
             if let Some(client) = shards.find_map(|shard| shard.look(|node| node.poll_refused())) {
                 return client;
             }

@@ -347,9 +347,9 @@ fn interference_loses_packets_beside_the_loss_model_and_shifts_none_of_its_draws
         loss: LossModel::Bernoulli(Probability::from_ratio(1, 5)),
         ..LinkConfig::default()
     };
-    let arrived = |struck: u64| {
+    let arrived = |lost: u64| {
         let mut link = link(config.clone());
-        link.set_interference(Box::new(move |_, packet| *packet == struck));
+        link.set_interference(Box::new(move |_, packet| *packet == lost));
         for packet in 0..200 {
             link.send(ms(packet), packet, 100);
         }

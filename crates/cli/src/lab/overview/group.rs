@@ -73,7 +73,7 @@ impl Group {
     }
 
     /// The rows that say most, in their order: those that count messages and those that are zero everywhere come last,
-    /// then those of many labels; flows and measures take turns.
+    /// then those of many labels; flows and measures alternate.
     fn chosen(&self, most: usize) -> Vec<usize> {
         let mut taken: BTreeMap<(&str, &str, usize), usize> = BTreeMap::new();
         let rank = |(row, head): (usize, &'_ Head)| {
@@ -84,15 +84,15 @@ impl Group {
         };
         let mut ranks: Vec<_> = self.heads.iter().enumerate().map(rank).collect();
         ranks.sort_unstable();
-        let turn = |(is_amount, is_nothing, labels, row)| {
+        let placed = |(is_amount, is_nothing, labels, row)| {
             let Head { of, measure, .. } = &self.heads[row];
             let measure = measure.split('.').next().unwrap_or_default();
-            let in_a_turn = if measure == "latency" { ROWS_OF_LATENCY } else { 1 };
+            let in_a_round = if measure == "latency" { ROWS_OF_LATENCY } else { 1 };
             let before = taken.entry((of, measure, labels)).or_default();
             *before += 1;
-            (is_amount, is_nothing, labels, (*before - 1) / in_a_turn, row)
+            (is_amount, is_nothing, labels, (*before - 1) / in_a_round, row)
         };
-        let mut rows: Vec<_> = ranks.into_iter().map(turn).collect();
+        let mut rows: Vec<_> = ranks.into_iter().map(placed).collect();
         rows.sort_unstable();
         rows.truncate(most);
         let mut rows: Vec<usize> = rows.into_iter().map(|(.., row)| row).collect();

@@ -148,7 +148,7 @@ fn delays_between_two_recorded_ones_lie_on_the_line_between_them_if_asked_for() 
 }
 
 #[test]
-fn recorded_losses_strike_by_number_or_by_time_besides_those_of_the_model() {
+fn recorded_losses_are_by_number_or_by_time_besides_those_of_the_model() {
     let lost = |config: LinkConfig, times: &[u64]| -> Vec<u64> {
         let mut link = link(config);
         let mut lost = Vec::new();
