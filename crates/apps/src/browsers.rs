@@ -36,13 +36,13 @@ pub use self::signalling::{ChangeError, Signalling};
 /// Address and setting of the served page.
 #[derive(Clone, Copy, Debug)]
 pub struct BrowsersOptions {
-    /// Where the page is served, over HTTP.
+    /// Address at which the page is served, over HTTP.
     pub listen: SocketAddr,
     /// The built-in link and the messages; the page can change them.
     pub setting: Setting,
 }
 
-/// Why nothing could be served, or not any more.
+/// Reason for which nothing could be served, or not any more.
 #[derive(Debug, thiserror::Error)]
 pub enum BrowsersError {
     /// The address of the page is not available.
@@ -102,8 +102,8 @@ fn options_of_visitors() -> ListenerOptions {
     ListenerOptions { server: Some(server), ..ListenerOptions::default() }
 }
 
-/// Where the listener is behind the link, for a page served at `page`. Firefox takes no answer to its checks that tells it a
-/// loopback address, and behind the link an answer tells the link's.
+/// Address of the listener behind the link, for a page served at `page`. Firefox takes no answer to its checks that
+/// tells it a loopback address, and behind the link an answer tells the link's.
 fn behind_the_link(page: IpAddr) -> IpAddr {
     let page = match page {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
@@ -113,7 +113,7 @@ fn behind_the_link(page: IpAddr) -> IpAddr {
     candidates(page, 0).first().map_or(page, |first| first.ip())
 }
 
-/// As [`browsers_until`], until Ctrl-C.
+/// Runs [`browsers_until`] until Ctrl-C.
 ///
 /// # Errors
 /// As [`browsers_until`].

@@ -42,7 +42,7 @@ pub struct Contender {
 /// Policies, network, traffic and outputs of a demo.
 #[derive(Clone, Debug)]
 pub struct DemoOptions {
-    /// How much each policy sends.
+    /// Messages or time of each policy.
     pub length: Length,
     /// Round-trip time of the network.
     pub rtt: Duration,
@@ -50,7 +50,7 @@ pub struct DemoOptions {
     pub loss: Probability,
     /// A network of the library instead of these two, in virtual time only.
     pub network: Option<NetworkName>,
-    /// When messages come.
+    /// Arrivals of the messages.
     pub arrivals: Arrivals,
     /// Bytes of a message.
     pub size: usize,
@@ -60,17 +60,17 @@ pub struct DemoOptions {
     pub seed: u64,
     /// The policies; the first is what others are compared with.
     pub policies: Vec<Contender>,
-    /// Where to write a capture of the senders' packets.
+    /// File for a capture of the senders' packets.
     pub pcap: Option<PathBuf>,
-    /// Where to write the events of the senders' recovery, one a line.
+    /// File for the events of the senders' recovery, one a line.
     pub events: Option<PathBuf>,
-    /// In real time: report every timeout, loss and retransmission as it happens.
+    /// Whether a demo in real time reports every timeout, loss and retransmission as it happens.
     pub verbose: bool,
     /// The command line that gives the same results.
     pub reproduce: String,
 }
 
-/// How much each policy sends.
+/// Messages or time of each policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
     /// Messages are due for so long.
@@ -88,7 +88,7 @@ pub struct Outcome {
     pub unwritten: Vec<Unwritten>,
 }
 
-/// Why there is no demo.
+/// Reason for which there is no demo.
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
     /// The workload contradicts itself.

@@ -106,8 +106,8 @@ fn add(table: &mut Table, name: &str, text: &str, command: Option<&str>, columns
 }
 
 impl Diagnosis {
-    /// For people: a paragraph for each finding, then the kernel's options and a table of their effects, in lines of at
-    /// most this number of columns. Commands stay whole.
+    /// Text for people: a paragraph for each finding, then the kernel's options and a table of their effects, in lines
+    /// of at most this number of columns. Commands stay whole.
     pub fn text(&self, columns: usize) -> String {
         let mut table = Table::new(2);
         for finding in &self.findings {

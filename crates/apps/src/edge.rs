@@ -43,7 +43,7 @@ use registry::Registry;
 use routes::Kept;
 use shard::{Common, Shard};
 
-/// Why an edge could not start or go on.
+/// Reason for which an edge could not start or go on.
 #[derive(Debug, thiserror::Error)]
 pub enum EdgeError {
     /// The options contradict each other.
@@ -139,7 +139,7 @@ pub async fn edge(
     edge_until(options, notice, || async { requests.lock().await.next().await }).await
 }
 
-/// As [`edge`], but `stop` makes what is waited for instead of signals: once to drain, once more to end.
+/// Runs [`edge`], but waits for what `stop` makes instead of signals: once to drain, once more to end.
 ///
 /// # Errors
 /// As [`edge`].
@@ -327,7 +327,7 @@ impl Running {
         notice: &mut (dyn FnMut(EdgeNotice) + Send),
         stop: impl Future<Output = ()>,
     ) -> Result<(), EdgeError> {
-        /// How often it looks whether the stacks have delivered everything.
+        /// Time between two looks whether the stacks have delivered everything.
         const LOOK: Duration = Duration::from_millis(20);
         self.registry.shards().iter().for_each(|shard| shard.refuse());
         let left = self.registry.connections();

@@ -20,7 +20,7 @@ use io::{BindError, Clock, Emulator, EmulatorConfig};
 use netsim::Link;
 use netsim::link::LinkConfigError;
 
-/// Why the relay could not start or go on.
+/// Reason for which the relay could not start or go on.
 #[derive(Debug, thiserror::Error)]
 pub enum EmulateError {
     /// The address to listen at is not available.
@@ -50,7 +50,7 @@ pub async fn emulate(
     emulate_until(options, on_ready, crate::signals::interrupted()).await
 }
 
-/// As [`emulate`], but ends with `stop` instead of signals.
+/// Runs [`emulate`], but ends with `stop` instead of signals.
 ///
 /// # Errors
 /// As [`emulate`].

@@ -14,7 +14,7 @@ use crate::files::FileError;
 /// Bytes of a file of keys that are read at most.
 const LONGEST: u64 = 1 << 20;
 
-/// Why a file of keys is of no use.
+/// Reason for which a file of keys is of no use.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     /// The file cannot be read or written.
@@ -68,7 +68,7 @@ fn state_folder() -> Option<PathBuf> {
     service.or_else(|| user.or_else(home).map(|folder| folder.join("thinstream")))
 }
 
-/// Where the key of a server is unless a file is named: `key.pem` in `$STATE_DIRECTORY`, or in the user's folder of state.
+/// Path of a server's key unless a file is named: `key.pem` in `$STATE_DIRECTORY`, or in the user's folder of state.
 ///
 /// # Errors
 /// [`KeyError`] if the user has no such folder.
@@ -78,7 +78,7 @@ pub fn usual_key() -> Result<PathBuf, KeyError> {
     state_folder().map(|folder| folder.join("key.pem")).ok_or(none)
 }
 
-/// Where the peers are that are known by their first use, unless a file is named.
+/// Path of the list of peers that are known by their first use, unless a file is named.
 ///
 /// # Errors
 /// [`KeyError`] if the user has no such folder.
@@ -212,23 +212,23 @@ pub fn read_client_authority(path: &Path) -> Result<Trust, KeyError> {
     Ok(authority.map_err(|error| content(path, error))?.into())
 }
 
-/// How a client knows its server.
+/// Evidence by which a client recognizes its server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerKey {
     /// The server has this fingerprint.
     Known(Fingerprint),
-    /// By a certificate of an authority for its name.
+    /// A certificate of an authority for its name.
     Authority {
         /// The certificates of the authorities.
         file: PathBuf,
         /// The server's DNS name or IP address, as the user calls it.
         name: String,
     },
-    /// By its name, in a list to which a new name is added with the first key that it proves.
+    /// The key beside its name in a list to which a new name is added with the first key that it proves.
     FirstUse {
         /// The list.
         file: PathBuf,
-        /// How the user calls the server: a host and a port.
+        /// Name by which the user calls the server: a host and a port.
         name: String,
     },
 }
@@ -272,7 +272,7 @@ impl ServerKey {
         append().map_err(|error| FileError::new("write", file, error))
     }
 
-    /// Where the list has the key that a server is known by and did not present.
+    /// File of the list, and its line with the key that a server is known by and did not present; lines count from 1.
     pub(crate) fn place_of(&self, refusal: &Refusal) -> Option<(PathBuf, usize)> {
         let (ServerKey::FirstUse { file, .. }, Refusal::Changed { name, .. }) = (self, refusal)
         else {

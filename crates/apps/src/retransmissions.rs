@@ -8,13 +8,13 @@ use serde::Serialize;
 pub struct Retransmissions {
     /// All of them: the sum of the causes, and the sum of the orders.
     pub total: u64,
-    /// Because the retransmission timer expired.
+    /// Retransmissions for which the retransmission timer had expired.
     pub timeout: u64,
     /// Chunks retransmitted by fast retransmit.
     pub fast: u64,
-    /// By an early retransmission timer or early retransmit.
+    /// Retransmissions by an early retransmission timer or early retransmit.
     pub early: u64,
-    /// Along with another retransmission, because there was room.
+    /// Retransmissions along with another one, because there was room.
     pub bundled: u64,
     /// Chunks sent as tail loss probes (RFC 8985, section 7).
     pub probe: u64,

@@ -54,7 +54,7 @@ pub struct SendOptions {
     pub encapsulation: Encapsulation,
     /// The key by which the server knows this client; none makes one that ends with it.
     pub identity: Option<Identity>,
-    /// How this client knows the server. None for packets in plain alone, which prove no key.
+    /// Evidence by which this client recognizes the server; none for packets in plain alone, which prove no key.
     pub server: Option<ServerKey>,
     /// The server's SCTP port.
     pub sctp_port: u16,
@@ -88,9 +88,9 @@ pub struct SendOptions {
     pub reconnect: bool,
     /// Time limit for the answers after the last message, and then for the shutdown.
     pub patience: Duration,
-    /// Where to write all packets, as pcapng.
+    /// File for all packets, as pcapng.
     pub pcap: Option<PathBuf>,
-    /// Where to write recovery's events, as JSON lines.
+    /// File for recovery's events, as JSON lines.
     pub events: Option<PathBuf>,
     /// Report every timeout, loss and retransmission.
     pub verbose: bool,
@@ -119,9 +119,9 @@ pub enum Messages {
     Given {
         /// Source of the messages.
         input: Input,
-        /// Where one ends and the next begins.
+        /// Rule that separates one message from the next.
         framing: Framing,
-        /// When each is due; none: as soon as it is read.
+        /// Times at which messages are due; none: as soon as each is read.
         arrivals: Option<Arrivals>,
         /// Most messages to send.
         limit: Limit,
@@ -130,7 +130,7 @@ pub enum Messages {
     },
 }
 
-/// Where messages are read.
+/// Source from which messages are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
     /// The bytes of the file at this path.
@@ -139,7 +139,7 @@ pub enum Input {
     StandardInput,
 }
 
-/// Where one message ends and the next begins.
+/// Rule that separates one message from the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
     /// One message a line, without the end of the line; empty lines are left out.
@@ -213,7 +213,7 @@ pub async fn send(
     send_until(options, notice, crate::signals::interrupted()).await
 }
 
-/// As [`send`], but ends early with `stop` instead of signals.
+/// Runs [`send`], but ends early with `stop` instead of signals.
 ///
 /// # Errors
 /// As [`send`].

@@ -67,9 +67,9 @@ pub struct ServeOptions {
     pub shards: NonZeroUsize,
     /// Duration of the run; `None`: until asked to end.
     pub duration: Option<Duration>,
-    /// Where to write all packets, as pcapng.
+    /// File for all packets, as pcapng.
     pub pcap: Option<PathBuf>,
-    /// Where to write recovery's events, as JSON lines.
+    /// File for recovery's events, as JSON lines.
     pub events: Option<PathBuf>,
     /// Report every timeout, loss and retransmission.
     pub verbose: bool,
@@ -103,7 +103,7 @@ impl ServeOptions {
     }
 }
 
-/// Why a server could not start or go on.
+/// Reason for which a server could not start or go on.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The address is not available.
@@ -134,7 +134,7 @@ pub(crate) fn addresses(all: &[SocketAddr]) -> String {
     all.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// As [`serve`], but ends with `stop` instead of signals. `on_ready` gets the (first) address at which
+/// Runs [`serve`], but ends with `stop` instead of signals. `on_ready` gets the (first) address at which
 /// it listens.
 ///
 /// # Errors
@@ -233,7 +233,7 @@ fn endpoint_options(options: &ServeOptions, clock: Clock, packets: &PacketFile) 
 /// Bytes of memory for which there is a place for a client: what a thin stream takes, several times over.
 const MEMORY_PER_PLACE: usize = 16 << 10;
 
-/// Where a client is, and its key if it has proved one.
+/// Address of a client, and its key if it has proved one.
 fn who(association: &Association) -> String {
     let key = association.peer().map(|peer| format!(", key {}", peer.fingerprint));
     format!("{}{}", association.remote(), key.unwrap_or_default())

@@ -36,7 +36,7 @@ pub(crate) fn answer(received: Instant, message: &Payload) -> Bytes {
     answer.freeze()
 }
 
-/// When the server received a message, and the message as it came back; none of an answer too short.
+/// Time at which the server received a message, and the message as it came back; none of an answer too short.
 pub(crate) fn read_answer(answer: &[u8]) -> Option<(Instant, &[u8])> {
     let (stamp, message) = answer.split_first_chunk()?;
     Some((Instant::from_nanos(u64::from_be_bytes(*stamp)), message))

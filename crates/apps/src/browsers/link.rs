@@ -11,7 +11,7 @@ use super::setting::Setting;
 /// Bytes under way in each direction; more are lost.
 const IN_TRANSIT: u64 = 32 << 20;
 
-/// Why a link could not be started or changed.
+/// Reason for which a link could not be started or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
     /// The socket is not available.

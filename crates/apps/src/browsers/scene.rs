@@ -1,4 +1,4 @@
-//! Where the things of the scene are: a pure function of time, so that all pages see the same.
+//! Places of the things of the scene: a pure function of time, so that all pages see the same.
 
 /// Things that move by themselves.
 const THINGS: u32 = 6;
@@ -15,7 +15,7 @@ pub(super) struct Scene {
     /// Packets and bytes that the association has sent so far.
     pub(super) packets: u32,
     pub(super) bytes: f64,
-    /// Where the visitor points, as the server knows it.
+    /// Place to which the visitor points, as the server knows it.
     pub(super) pointer: [u16; 2],
 }
 

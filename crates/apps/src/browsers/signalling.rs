@@ -8,7 +8,7 @@ use thinstream::webrtc::AcceptError;
 use super::link::LinkError;
 use super::setting::{Setting, SettingError};
 
-/// Why the setting was not changed.
+/// Reason for which the setting was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeError {
     /// The setting is out of its bounds.

@@ -61,8 +61,8 @@ impl DemoOptions {
         Ok(())
     }
 
-    /// From the opening of an association until its first message may be due; nothing is lost before. The handshake
-    /// takes two round trips.
+    /// Time from the opening of an association until its first message may be due; nothing is lost before. The
+    /// handshake takes two round trips.
     pub(super) fn set_up(&self) -> Duration {
         match self.network {
             // It may lose packets of the handshake, each of which is sent again after a second at first.

@@ -229,7 +229,7 @@ fn descriptors(place: &Place) -> Option<Finding> {
     Some(or_remedy(finding("Open files", state, found, follows), "ulimit -n 65536"))
 }
 
-/// How late sleeping ends, which is how late timers of the protocols fire.
+/// Delay with which a sleeping thread wakes, and thus with which timers of the protocols fire.
 fn sleeping() -> Finding {
     const SLEEPS: usize = 20;
     const EACH: Duration = Duration::from_millis(2);

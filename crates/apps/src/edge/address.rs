@@ -113,7 +113,7 @@ impl fmt::Display for Network {
     }
 }
 
-/// Where a service listens: a port at every address of the edge, or at one.
+/// Place at which a service listens: a port at every address of the edge, or at one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Listen {
     /// The address; none means all.

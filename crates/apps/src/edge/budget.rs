@@ -22,7 +22,7 @@ const LITTLE: usize = 8 << 10;
 /// Part of the memory that is reserved for connections from the beginning, so that the share of data does not shrink
 /// as connections come.
 const RESERVED: usize = 6;
-/// Of five bytes of that share, data get four; the fifth is for gaps of the allocator.
+/// Part of that share for data: four of five bytes; the fifth is for gaps of the allocator.
 const DATA: (usize, usize) = (4, 5);
 
 /// The budget of a process.

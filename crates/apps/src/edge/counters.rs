@@ -4,7 +4,7 @@ use recovery::RecoveryStats;
 use serde::Serialize;
 use tcp::{ConnectionInfo, Counters, Failure};
 
-/// How a connection ended.
+/// End of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     /// Both directions in order.
@@ -143,7 +143,7 @@ impl ServiceCounters {
         );
     }
 
-    /// Why connections ended, and how many for each reason.
+    /// Reasons for which connections ended, with the number of connections for each.
     pub(super) fn ends(&self) -> [(&'static str, u64); 9] {
         [
             ("finished", self.finished),

@@ -76,7 +76,7 @@ pub(super) async fn run(
     failed.map_or(Ok(()), Err)
 }
 
-/// Why a task that should go on has ended.
+/// Error for which a task that should go on has ended.
 pub(super) fn cause(ended: Result<io::Result<()>, JoinError>) -> io::Error {
     match ended {
         Ok(Ok(())) => io::Error::other("its driver ended"),

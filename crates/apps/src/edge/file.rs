@@ -63,7 +63,7 @@ pub struct ServiceFile {
     /// Port, and address if not all, that clients connect to.
     #[serde(deserialize_with = "listen")]
     pub listen: Listen,
-    /// Where it really is: address or name, and port.
+    /// Real place of the service: address or name, and port.
     #[serde(deserialize_with = "forward")]
     pub forward: String,
     /// Name of its policy.
@@ -138,7 +138,7 @@ impl ServiceFile {
         }
     }
 
-    /// Where the service really is.
+    /// Real address of the service.
     ///
     /// # Errors
     /// With what is wrong.

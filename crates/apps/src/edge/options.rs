@@ -41,7 +41,7 @@ pub struct Service {
     /// Silence after which an idle client is probed where there is no `dead_after`, at least a second; none never
     /// probes.
     pub keep_alive: Option<Duration>,
-    /// How often a service that has finished is asked whether it is still there, in whole seconds. One that has
+    /// Interval at which a service that has finished is asked whether it is still there, in whole seconds. One that has
     /// closed altogether answers with a reset once its system has forgotten the connection.
     pub finished_probe: Duration,
 }
@@ -118,7 +118,7 @@ pub struct EdgeOptions {
     pub memory: usize,
     /// The services behind the edge.
     pub services: Vec<Service>,
-    /// Where metrics are served; none serves none.
+    /// Address at which metrics are served; none serves none.
     pub metrics: Option<SocketAddr>,
     /// Time that connections may continue once the edge was asked to end.
     pub drain: Duration,

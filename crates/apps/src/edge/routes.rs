@@ -37,7 +37,7 @@ pub struct Routes {
     device: String,
 }
 
-/// Why the rules could not be applied.
+/// Reason for which the rules could not be applied.
 #[derive(Debug, thiserror::Error)]
 pub enum RouteError {
     /// There is no such interface.
@@ -57,7 +57,7 @@ pub enum RouteError {
     Refused(String),
 }
 
-/// How the names of edges' tables begin.
+/// Beginning of the names of edges' tables.
 const TABLES: &str = "thinstream_";
 
 impl Routes {

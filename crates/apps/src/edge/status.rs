@@ -72,7 +72,7 @@ pub struct StackReport {
     pub buffered_bytes: u64,
     /// Bytes that were taken from the stacks or from services, and that the other side did not take yet.
     pub held_in_flows: u64,
-    /// How much memory is left for them, of the stack with the least: `ease`, `pressure` or `full`.
+    /// State of the memory of the stack with the least left: `ease`, `pressure` or `full`.
     #[serde(serialize_with = "memory_name")]
     pub memory: MemoryState,
     /// Bytes behind holes given up because connections held too much memory.

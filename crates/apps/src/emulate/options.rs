@@ -24,13 +24,13 @@ pub struct EmulateOptions {
 /// A path: where it begins and ends, and its links.
 #[derive(Clone, Debug)]
 pub struct PathOptions {
-    /// Where clients send to; port 0 takes a free one.
+    /// Address to which clients send; port 0 takes a free one.
     pub listen: SocketAddr,
     /// Address of the server that datagrams are relayed to.
     pub forward: SocketAddr,
-    /// From the clients to the server.
+    /// Link from the clients to the server.
     pub up: LinkOptions,
-    /// From the server to the clients.
+    /// Link from the server to the clients.
     pub down: LinkOptions,
 }
 
@@ -105,9 +105,9 @@ impl LinkOptions {
 /// A value for each direction, written as one for both (`50ms`) or as two (`40ms,60ms`: up, down).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct PerDirection<T> {
-    /// From the clients to the server.
+    /// Value from the clients to the server.
     pub up: T,
-    /// From the server to the clients.
+    /// Value from the server to the clients.
     pub down: T,
 }
 

@@ -28,9 +28,9 @@ pub struct PathReport {
     pub listen: String,
     /// Address of the server.
     pub forward: String,
-    /// From the clients to the server.
+    /// Report on packets from the clients to the server.
     pub up: DirectionReport,
-    /// From the server to the clients.
+    /// Report on packets from the server to the clients.
     pub down: DirectionReport,
     /// Clients that it served.
     pub clients: u64,
@@ -63,11 +63,11 @@ pub struct DirectionReport {
     pub overflow_packets: u64,
     /// Packets that the system refused to send.
     pub send_errors: u64,
-    /// How late packets left beyond the emulated delay.
+    /// Delay of packets beyond the emulated one.
     pub late_ms: LatenessReport,
 }
 
-/// How late packets left beyond the emulated delay, in milliseconds.
+/// Delay of packets beyond the emulated one, in milliseconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LatenessReport {
     /// Median, in milliseconds.
@@ -79,7 +79,7 @@ pub struct LatenessReport {
 }
 
 impl EmulateReport {
-    /// Of paths that listened at `listen`.
+    /// Report on paths that listened at `listen`.
     pub(super) fn new(
         options: &EmulateOptions,
         listen: &[SocketAddr],

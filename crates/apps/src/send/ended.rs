@@ -1,8 +1,8 @@
-//! Why a transfer ended early.
+//! Reasons for which a transfer ends early.
 
 use thinstream::AssociationError;
 
-/// Why a transfer ended early.
+/// Reason for which a transfer ended early.
 #[derive(Debug)]
 pub(super) enum Ended {
     /// The association failed.

@@ -1,4 +1,4 @@
-//! Why a client could not start.
+//! Reasons for which a client cannot start.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use thinstream::ConnectError;
 use crate::files::FileError;
 use crate::keys::KeyError;
 
-/// Why a client could not start.
+/// Reason for which a client could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum SendFailure {
     /// No socket is available.

@@ -30,7 +30,7 @@ const AT_ONCE: usize = 128;
 #[cfg(target_os = "linux")]
 const OWN_DESCRIPTORS: u64 = 64;
 
-/// As [`send_until`](super::send_until), over `options.associations` associations.
+/// Runs [`send_until`](super::send_until) over `options.associations` associations.
 pub(super) async fn send(
     options: &SendOptions,
     clock: Clock,
@@ -104,7 +104,7 @@ struct Common {
     packets: PacketFile,
     /// Associations that are set up, or cannot be.
     ready: Cell<usize>,
-    /// When the first messages were due: once all are ready.
+    /// Time at which the first messages were due: once all are ready.
     started: watch::Sender<Option<Instant>>,
     stopped: watch::Sender<bool>,
 }

@@ -1,4 +1,4 @@
-//! How a client gets to its server: at the address of one family or of the other, whichever answers.
+//! Way of a client to its server: at the address of one family or of the other, whichever answers.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -51,7 +51,7 @@ impl Losses {
         format!("{unsent} messages were not sent, {unacknowledged} not acknowledged")
     }
 
-    /// There is another association: how long there was none, in words.
+    /// Notes that there is another association: how long there was none, in words.
     pub(super) fn on_reconnected(&mut self, now: Instant) -> String {
         let gap = self.failed_at.take().map_or(Duration::ZERO, |at| now.since(at));
         self.report.reconnections += 1;

@@ -35,9 +35,9 @@ pub struct SendReport {
     pub answers: u64,
     /// Messages that came back, but not as they were sent.
     pub damaged: u64,
-    /// From when a message was due to the arrival of its answer, in milliseconds.
+    /// Time from when a message was due to the arrival of its answer, in milliseconds.
     pub round_trip_ms: Option<LatencySummary>,
-    /// From when a message was due to its arrival at the server's application, in milliseconds; none when
+    /// Time from when a message was due to its arrival at the server's application, in milliseconds; none when
     /// the clocks are those of two machines.
     pub one_way_ms: Option<LatencySummary>,
     /// Messages of which the one-way latency is unknown since the clocks differ.
@@ -46,7 +46,7 @@ pub struct SendReport {
     pub transfer: TransferReport,
     /// Whether the process was asked to end (Ctrl-C) before all messages were sent.
     pub interrupted: bool,
-    /// Why the (last) association ended otherwise than by a shutdown.
+    /// Reason for which the (last) association ended otherwise than by a shutdown.
     pub failure: Option<String>,
     /// Whether that was for what this side was to send, not for the network.
     #[serde(skip)]

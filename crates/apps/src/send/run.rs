@@ -33,7 +33,7 @@ pub(super) struct Run<'a> {
     /// Messages of this association, and their answers.
     sent: Cell<u64>,
     answers: Cell<u64>,
-    /// None where the association is one of many.
+    /// Output; none where the association is one of many.
     said: Option<RefCell<Said<'a>>>,
     /// The process was asked to end before all was sent.
     pub(super) interrupted: Cell<bool>,

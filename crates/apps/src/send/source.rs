@@ -23,7 +23,7 @@ pub(super) struct Outgoing {
     pub(super) payload: Bytes,
 }
 
-/// Where messages come from.
+/// Source of messages.
 pub(super) struct Source {
     clock: Clock,
     alarm: Alarm,
@@ -34,7 +34,7 @@ pub(super) struct Source {
     left: u64,
 }
 
-/// When messages are due.
+/// Times at which messages are due.
 enum Pace {
     Drawn { plan: WorkloadPlan, seed: u64 },
     Recorded { recording: Arc<Recording>, stream: Option<String>, limit: Limit },
@@ -150,7 +150,7 @@ fn probe(message: DueMessage, due: Instant) -> Result<Bytes, Ended> {
 /// Messages of the user's own have sizes of their own.
 const ANY: Sizes = Sizes::Constant(1);
 
-/// When messages of the user's own are due, if not as soon as they are read.
+/// Workload by which messages of the user's own are due; none if each is due as soon as it is read.
 fn paced(arrivals: Option<Arrivals>, limit: Limit) -> Option<WorkloadPlan> {
     let limit = if let Limit::Count(_) = limit { Limit::Unlimited } else { limit };
     match (arrivals, limit) {

@@ -38,7 +38,7 @@ pub struct ServeReport {
     /// One-way latency of measuring messages, from when they were due, of clients whose clock is the
     /// server's; in milliseconds.
     pub one_way_ms: Option<LatencySummary>,
-    /// How often each of these latencies came: nanoseconds, and the number.
+    /// Histogram of these latencies: nanoseconds, and the number of messages with them.
     #[serde(skip)]
     pub one_way_bins: Vec<(u64, u64)>,
     /// Measuring messages of clients with other clocks, which say nothing about one-way latency.
@@ -49,7 +49,7 @@ pub struct ServeReport {
     pub limits: Limits,
     /// Files that could not be written to their end, and why.
     pub unwritten: Vec<Unwritten>,
-    /// Why it ended before it was asked to: its socket failed.
+    /// Error of the socket for which the server ended before it was asked to.
     pub failure: Option<String>,
 }
 
@@ -60,7 +60,7 @@ pub struct Limits {
     pub memory_bytes: usize,
     /// Bytes that they held when the server ended.
     pub held_bytes: usize,
-    /// How much was left then: `ease`, `pressure` or `full`.
+    /// State of the memory then: `ease`, `pressure` or `full`.
     pub memory: &'static str,
     /// Refused as there were as many as there may be.
     pub refused_full: u64,

@@ -21,7 +21,7 @@ use crate::files::lock;
 pub(super) struct Network {
     /// One-way delays to the receiver and back.
     delays: [Duration; 2],
-    /// Before this nothing is lost: what is compared is transfer.
+    /// Time before which nothing is lost: what is compared is transfer.
     start: Instant,
     flows: BTreeMap<SocketAddr, FlowNetwork>,
     packets: u64,

@@ -17,9 +17,9 @@ const GAP: &str = "  ";
 /// The state of things.
 #[derive(Clone, Debug)]
 pub struct LiveView {
-    /// Since the first message could be due.
+    /// Time since the first message could be due.
     pub elapsed: Duration,
-    /// When messages end.
+    /// Limit after which messages end.
     pub planned: Limit,
     /// Whether all messages were due: what is missing is on its way.
     pub all_sent: bool,

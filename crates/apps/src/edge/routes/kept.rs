@@ -11,7 +11,7 @@ use super::{Applied, RouteError, Routes};
 #[derive(Default)]
 pub(in super::super) struct Kept {
     routes: Option<Routes>,
-    /// None while they are not in force.
+    /// Rules in force; none while they are not.
     applied: Option<Applied>,
     /// Makes them again. Were it left alone, it would take them back itself.
     renewing: Option<JoinHandle<Result<Applied, RouteError>>>,

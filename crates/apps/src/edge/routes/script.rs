@@ -13,7 +13,7 @@ pub(super) struct Pair {
     pub(super) remote: SocketAddr,
 }
 
-/// As an element of a set: source and destination of what the peer sends.
+/// Form as an element of a set: source and destination of what the peer sends.
 impl fmt::Display for Pair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Pair { local, remote } = self;
@@ -71,7 +71,7 @@ impl Family {
         self.gateway.is_ipv4()
     }
 
-    /// As nftables calls it, and its headers.
+    /// Word of nftables for the family and its headers.
     fn word(&self) -> &'static str {
         if self.is_v4() { "ip" } else { "ip6" }
     }
