@@ -1,4 +1,4 @@
-//! When the rows of a table (associations, connections, hosts, links) want to be called.
+//! Times at which the rows of a table (associations, connections, hosts, links) want to be called.
 //!
 //! Most deadlines never come: each acknowledgement moves the retransmission timer on. So the entry of a row may
 //! stand before its true deadline, or for a row that has none any more, and is put right only when it has become the
@@ -16,7 +16,7 @@ use crate::time::Instant;
 /// A table of one row, such as that of an endpoint with one connection, has it here and not elsewhere in memory.
 #[derive(Clone, Debug, Default)]
 pub struct Deadlines {
-    /// By time, then row: the order in which rows are called.
+    /// Entries by time, then row: the order in which rows are called.
     heap: SmallVec<[Entry; 1]>,
     rows: SmallVec<[Row; 1]>,
 }
@@ -43,7 +43,7 @@ impl Entry {
 struct Row {
     /// The true deadline, or [`Instant::FAR_FUTURE`].
     due: Instant,
-    /// Where its entry stands in the heap, or [`ABSENT`]. The time of the entry is never after `due`.
+    /// Position of its entry in the heap, or [`ABSENT`]. The time of the entry is never after `due`.
     place: u32,
 }
 

@@ -47,7 +47,7 @@ impl Default for IpService {
     }
 }
 
-/// Where a datagram that arrived came from and where it arrived.
+/// Addresses and codepoint of a datagram that arrived, and its proven sender.
 ///
 /// Ports are those of the UDP encapsulation; 0 where the protocol runs directly over IP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub struct DatagramMeta {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Origin(pub [u8; 16]);
 
-/// Where to send a datagram that [`Machine::poll_transmit`] wrote.
+/// Addresses and codepoint for a datagram that [`Machine::poll_transmit`] wrote.
 ///
 /// Ports are those of the UDP encapsulation; 0 where the protocol runs directly over IP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +108,7 @@ pub enum IcmpError {
 pub struct Icmp<'a> {
     /// The address that it left from, if the driver knows: the source in the quoted IP header.
     pub local: Option<IpAddr>,
-    /// Where the datagram went.
+    /// Destination of the datagram.
     pub remote: SocketAddr,
     /// Kind of the reported error.
     pub error: IcmpError,
@@ -164,7 +164,7 @@ impl From<Vec<u8>> for Datagram {
     }
 }
 
-/// Where a [`Machine`] writes a datagram that leaves.
+/// Buffer into which a [`Machine`] writes a datagram that leaves.
 ///
 /// A `Vec<u8>` takes all of its bytes, checksum included. A driver within the process may take less with
 /// [`GatheredBuffer`].

@@ -55,7 +55,7 @@ impl Rate {
         self.0.get()
     }
 
-    /// How long `bytes` bytes occupy a link of this rate, rounded up to a nanosecond.
+    /// Time for which `bytes` bytes occupy a link of this rate, rounded up to a nanosecond.
     pub const fn transmission_time(self, bytes: u64) -> Duration {
         const SCALE: u64 = 8 * 1_000_000_000;
         // What a packet has fits, and a division of 128 bits takes many times as long.
@@ -125,7 +125,7 @@ impl Probability {
         Probability((value.clamp(0.0, 1.0) * (1u64 << 32) as f64).round() as u64)
     }
 
-    /// As a fraction, for output only.
+    /// The probability as a fraction, for output only.
     pub fn as_f64(self) -> f64 {
         self.0 as f64 / (1u64 << 32) as f64
     }
@@ -135,12 +135,12 @@ impl Probability {
         (random as u64) < self.0
     }
 
-    /// In units of 2⁻³², so that 1 is `1 << 32`.
+    /// The probability in units of 2⁻³², so that 1 is `1 << 32`.
     pub const fn to_fixed_point(self) -> u64 {
         self.0
     }
 
-    /// From units of 2⁻³², clamped to 1.
+    /// The probability of `value` units of 2⁻³², clamped to 1.
     pub const fn from_fixed_point(value: u64) -> Probability {
         Probability(if value > 1 << 32 { 1 << 32 } else { value })
     }
