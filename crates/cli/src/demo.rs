@@ -52,7 +52,7 @@ pub(crate) struct Arguments {
     /// Share of packets that are lost, each way.
     #[arg(long, value_name = "PROBABILITY", default_value = "5%", help_heading = "Network")]
     loss: Probability,
-    /// With --virtual: a network of the library ("lab networks" lists them) instead of --rtt and --loss.
+    /// Network of the library (with --virtual; "lab networks" lists them) instead of --rtt and --loss.
     #[arg(
         long, value_name = "NAME", value_parser = crate::network::names(), requires = "is_virtual",
         conflicts_with_all = ["rtt", "loss"], help_heading = "Network"

@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
     /// bad times on average) or "packets 3 17" (these packets).
     #[arg(long, value_name = "LOSS", default_value = "0%", help_heading = "Link")]
     loss: Vec<PerDirection<LossModel>>,
-    /// With --loss 5%: mean number of packets lost in a row; 1 loses each independently of the others.
+    /// Mean number of packets lost in a row with --loss 5%; 1 loses each independently of the others.
     #[arg(long, value_name = "PACKETS", help_heading = "Link")]
     burst: Vec<PerDirection<Burst>>,
     /// Rate of the bottleneck; by default sending a packet takes no time.

@@ -122,7 +122,7 @@ struct SizeArguments {
     small: bool,
 }
 
-/// How a plan is read.
+/// Options to read a plan.
 #[derive(Clone, Default, clap::Args)]
 struct PlanArguments {
     #[command(flatten)]

@@ -19,11 +19,11 @@ use crate::terminal::Size;
 /// Lines on standard error that are drawn again in their place; without a terminal, now and then.
 pub(crate) struct Screen {
     frame: Frame,
-    /// When lines were last printed, without a terminal.
+    /// Time at which lines were last printed, without a terminal.
     printed: Option<Instant>,
 }
 
-/// How often lines are printed where they cannot be replaced.
+/// Interval at which lines are printed where they cannot be replaced.
 const PLAIN_INTERVAL: Duration = Duration::from_secs(5);
 
 impl Screen {

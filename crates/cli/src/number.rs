@@ -13,7 +13,7 @@ pub(crate) fn whole(text: &str) -> Result<u64, ParseQuantityError> {
     text.parse().map_err(|_| ParseQuantityError::new(text, "a whole number such as 1"))
 }
 
-/// How often something was given, as a part of a sentence.
+/// Number of times that something was given, as a part of a sentence.
 pub(crate) fn times(count: usize) -> String {
     match count {
         0 => "never".to_owned(),

@@ -12,7 +12,7 @@ use crate::policy::OrOff;
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Paths")]
 pub(crate) struct Paths {
-    /// When data leaves a path: timeouts (after --path-max-retrans), pf (the first timeout, RFC 7829),
+    /// Evidence for which data leaves a path: timeouts (after --path-max-retrans), pf (the first timeout, RFC 7829),
     /// evidence (two timeouts, or one and a heartbeat without answer: the default).
     #[arg(long, value_name = "POLICY")]
     switchover: Option<Switchover>,

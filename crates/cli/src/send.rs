@@ -153,7 +153,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     failures.finish()
 }
 
-/// Why nothing was sent, by its exit code.
+/// Failure for which nothing was sent, with its exit code.
 fn failure(error: &SendFailure) -> Failure {
     match error {
         SendFailure::Interrupted { .. } => Failure::Interrupted(error.to_string()),
@@ -163,7 +163,7 @@ fn failure(error: &SendFailure) -> Failure {
 }
 
 impl Arguments {
-    /// How the server is known: by the name that the user calls it, unless its key is given.
+    /// Way in which the server is known: by the name that the user calls it, unless its key is given.
     fn server(&self) -> Result<Option<ServerKey>, Failure> {
         if self.security.plain {
             return Ok(None);

@@ -22,7 +22,7 @@ use crate::recording::Recording;
 use crate::security::Security;
 use crate::{live, output};
 
-/// Where servers listen, unless told otherwise.
+/// Port at which servers listen, unless told otherwise.
 const SERVER_PORT: u16 = thinstream::DEFAULT_PORT;
 
 /// Serve measuring clients: send their messages back, or count them only.

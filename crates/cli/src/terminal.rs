@@ -14,7 +14,7 @@ pub(crate) struct Size {
 impl Size {
     /// A terminal that does not tell.
     pub(crate) const USUAL: Size = Size { columns: 80, rows: 24 };
-    /// For what is written to a file or a pipe.
+    /// Size for what is written to a file or a pipe.
     const NO_TERMINAL: Size = Size { columns: 100, rows: 40 };
 
     /// The size of the terminal behind standard error now; none if there is no terminal, or one that cannot

@@ -47,7 +47,7 @@ enum View {
     ///
     /// Example: thinstream trace summary server.pcapng --port 5154
     Summary(Shown),
-    /// How long it took: acknowledgement latency by retransmissions; with --receiver one-way delays, up to the
+    /// Acknowledgement latency by retransmissions; with --receiver one-way delays, up to the
     /// transport layer and up to the application, and what was lost.
     ///
     /// Example: thinstream trace latency server.pcapng --receiver client.pcapng
@@ -162,20 +162,20 @@ struct Selection {
     connections: usize,
 }
 
-/// In which order streams are shown.
+/// Order in which streams are shown.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum Sort {
-    /// In the order of their first packets.
+    /// Order of the first packets.
     Id,
-    /// By their first packet with user data.
+    /// Order of the first packets with user data.
     Start,
-    /// By the number of packets with user data, the most first.
+    /// Number of packets with user data, the most first.
     Packets,
-    /// By the number of bytes of user data, the most first.
+    /// Number of bytes of user data, the most first.
     Bytes,
-    /// By the number of retransmissions, the most first.
+    /// Number of retransmissions, the most first.
     Retransmissions,
-    /// By the greatest acknowledgement latency, the greatest first.
+    /// Greatest acknowledgement latency, the greatest first.
     Latency,
 }
 

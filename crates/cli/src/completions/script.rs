@@ -39,7 +39,7 @@ fn places<'a>(command: &'a Command, words: &[&'a str]) -> Vec<Place<'a>> {
     own.chain(below).collect()
 }
 
-/// In a list with commas, only the word behind the last one is completed.
+/// Completions for bash: in a list with commas, only the word behind the last one is completed.
 fn bash(script: &str, command: &Command) -> String {
     let all = places(command, &[]);
     let lists = all.iter().filter(|one| one.argument.get_value_delimiter() == Some(','));
@@ -70,7 +70,7 @@ if [[ "#,
     )
 }
 
-/// Where words are suggested for an argument that may be a file, files are offered, too.
+/// Completions for zsh: where words are suggested for an argument that may be a file, files are offered, too.
 fn zsh(script: &str, command: &Command) -> String {
     let all = places(command, &[]);
     let plans = all.iter().filter(|one| one.argument.get_id() == "plan");

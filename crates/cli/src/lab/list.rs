@@ -13,7 +13,7 @@ use crate::output;
 /// List plans: those of the papers, which are part of the command, or those in a folder.
 #[derive(clap::Args)]
 pub(super) struct Arguments {
-    /// Where to look for plans, in depth.
+    /// Folder in which to look for plans, in depth.
     folder: Option<PathBuf>,
     /// Print the list as JSON.
     #[arg(long)]

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::file::refuse_existing;
 use crate::output;
 
-/// Where the page is, unless told otherwise.
+/// Port of the page, unless told otherwise.
 const PORT: u16 = 8090;
 
 /// Serve the laboratory as a page: two recovery policies side by side, in the browser, steered while they run.

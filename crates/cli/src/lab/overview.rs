@@ -122,7 +122,7 @@ fn parts(groups: &[Group], room: usize, columns: usize) -> Vec<Part> {
     of(count, most.unwrap_or(1), room)
 }
 
-/// How many rows of the paper agree, in a line, and those that do not, as far as they fit `room` lines.
+/// Number of the paper's rows that agree, in a line, and those that do not, as far as they fit `room` lines.
 fn beside_the_paper(compared: &[Comparison], room: usize, columns: usize) -> Vec<String> {
     if compared.is_empty() {
         return Vec::new();

@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::terminal::Size;
 
-/// How results are printed.
+/// Form in which results are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// The most important numbers, on one screen.

@@ -21,7 +21,7 @@ pub(crate) enum Said<S> {
 
 /// Hands lines and states to a thread that prints them.
 pub(crate) struct Printer<S> {
-    /// None once nothing follows.
+    /// Channel to the thread; none once nothing follows.
     said: Option<SyncSender<Said<S>>>,
     /// Ends with the thread.
     printing: Receiver<()>,

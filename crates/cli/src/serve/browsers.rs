@@ -7,7 +7,7 @@ use crate::address::LocalAddress;
 use crate::failure::Failure;
 use crate::output;
 
-/// Where the page is, unless told otherwise.
+/// Port of the page, unless told otherwise.
 const PORT: u16 = 8080;
 
 /// The page for browsers and its link.

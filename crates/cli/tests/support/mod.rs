@@ -48,7 +48,7 @@ impl Scratch {
         self.0.path().join(name)
     }
 
-    /// As [`Scratch::path`], for an argument.
+    /// The path of [`Scratch::path`], as an argument.
     pub(crate) fn word(&self, name: &str) -> String {
         self.path(name).display().to_string()
     }

@@ -98,8 +98,8 @@ fn share(lost: u64, sent: u64) -> f64 {
 
 type Column = (&'static str, fn(&Row) -> f64);
 
-/// Behind the time and the stream. Shares are of the like that was sent in the interval, the last two of all that the
-/// stream sent.
+/// Columns behind the time and the stream. Shares are of the like that was sent in the interval, the last two of all
+/// that the stream sent.
 const COLUMNS: [Column; 19] = [
     ("packets", |it| it.interval.packets as f64),
     ("frame_bytes", |it| it.interval.frame_bytes as f64),
