@@ -29,16 +29,16 @@ pub const MUCH: usize = 2 * LEAST;
 /// each beyond the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryLimits {
-    /// From this number of bytes on, windows are not opened any more, and data received out of
+    /// Number of bytes from which on windows are not opened any more, and data received out of
     /// order is discarded, from the connections with the most of it first (RFC 2018, section 8, and
     /// RFC 9260, section 6.2, allow it). Each connection may queue at most its share to send: the
     /// limit divided by the number of connections, or 4 KiB if its host (an IPv4 address, or an
     /// IPv6 network of 64 bits) holds an eighth of the limit.
     pub pressure: usize,
-    /// From here on nothing is taken: no data to send, no data that arrives, which is as good as lost, and no
-    /// new connection once it is exceeded by an eighth, which is for thin streams. Connections that the
-    /// application closed are reset, from those with the most left to send on; so are, from those that hold the
-    /// most on, others that keep more than 8 KiB in a direction in which hardly anything went on in a minute.
+    /// Number of bytes from which on nothing is taken: no data to send, no data that arrives, which is as good as lost,
+    /// and no new connection once it is exceeded by an eighth, which is for thin streams. Connections that the
+    /// application closed are reset, from those with the most left to send on; so are, from those that hold the most
+    /// on, others that keep more than 8 KiB in a direction in which hardly anything went on in a minute.
     pub limit: usize,
 }
 
@@ -56,7 +56,7 @@ impl MemoryLimits {
     }
 }
 
-/// How scarce memory is.
+/// Scarcity of memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MemoryState {
     /// There is enough memory.

@@ -27,7 +27,7 @@ const IDLE: Duration = Duration::from_secs(30);
 /// Most members whose last use is looked up for one newcomer.
 pub const LOOKS: usize = 64;
 
-/// When a member was last used.
+/// Last use of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Use {
     /// Whether the member was ever used. An unused member sorts before all others.

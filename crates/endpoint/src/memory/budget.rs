@@ -125,7 +125,7 @@ impl Budget {
         self.limits.limit.saturating_sub(self.held)
     }
 
-    /// How scarce memory is now.
+    /// Scarcity of memory now.
     pub fn state(&self) -> MemoryState {
         if self.held >= self.limits.limit {
             MemoryState::Full

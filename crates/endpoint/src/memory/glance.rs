@@ -1,4 +1,4 @@
-//! When a member's account is updated: not after each input, since adding up all of its memory
+//! Times at which a member's account is updated: not after each input, since adding up all of its memory
 //! often costs more than the input.
 
 use super::LEAST;

@@ -36,7 +36,7 @@ impl<Id: Copy + Ord> Pool<Id> {
         &mut self.budget
     }
 
-    /// When holders of much memory are next checked, or waiting members notified.
+    /// Time at which holders of much memory are next checked, or waiting members notified.
     pub fn next_timeout(&self) -> Option<Instant> {
         Instant::earliest(&[self.stall_detector.next_at(), self.writers.next_at()])
     }
@@ -58,7 +58,7 @@ impl<Id: Copy + Ord> Pool<Id> {
     }
 }
 
-/// Why a member is ended for lack of memory.
+/// Reason for which a member is ended for lack of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// There is no room for one more member, and this one holds more bytes than it ever moved.
@@ -144,7 +144,7 @@ fn worst<E: Reclaim + ?Sized>(
     }
 }
 
-/// Under pressure, records once a minute the progress of members that hold much. At the limit, ends
+/// Records under pressure once a minute the progress of members that hold much. At the limit, ends
 /// those without progress since the last check, the largest first, until memory is free again.
 fn look_at_holders<E: Reclaim + ?Sized>(endpoint: &mut E, now: Instant) {
     let Pool { budget, stall_detector, .. } = endpoint.pool();

@@ -42,7 +42,7 @@ pub struct Holder<Id> {
 /// Checks the progress of members that hold much, once a minute under pressure.
 #[derive(Debug)]
 pub struct StallDetector<Id> {
-    /// When the next check is due; none while there is enough memory.
+    /// Time of the next check; none while there is enough memory.
     look_at: Option<Instant>,
     /// Progress of each member at the last check.
     marks: BTreeMap<Id, [u64; 2]>,
@@ -58,7 +58,7 @@ impl<Id: Copy + Ord> StallDetector<Id> {
         StallDetector { look_at: None, marks: BTreeMap::new(), part }
     }
 
-    /// When the next check is due.
+    /// Time of the next check.
     pub fn next_at(&self) -> Option<Instant> {
         self.look_at
     }

@@ -14,7 +14,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub struct Waiters<Id> {
     waiting: VecDeque<Id>,
-    /// When the next members are notified, if memory is free then.
+    /// Time at which the next members are notified, if memory is free then.
     next_at: Option<Instant>,
 }
 
@@ -30,7 +30,7 @@ impl<Id> Waiters<Id> {
         self.waiting.is_empty()
     }
 
-    /// When the next members are notified.
+    /// Time at which the next members are notified.
     pub fn next_at(&self) -> Option<Instant> {
         self.next_at
     }
