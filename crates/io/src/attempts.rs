@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Time without an answer after which the next address is tried in parallel.
 const DELAY: Duration = Duration::from_millis(250);
 
-/// How much the failure of an attempt reveals, which decides which of several failures is reported.
+/// Significance of an attempt's failure, which decides which of several failures is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
     /// Reported if no other attempt failed before.

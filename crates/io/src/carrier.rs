@@ -372,7 +372,7 @@ fn is_passing_number(_error: &io::Error) -> bool {
     false
 }
 
-/// Why a socket could not be opened; names the address.
+/// Reason for which a socket could not be opened; names the address.
 #[derive(Debug)]
 pub struct BindError {
     /// `UDP` or `raw IP`.

@@ -129,9 +129,9 @@ impl Drop for Seat {
 /// A direction of the relay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Direction {
-    /// From the clients to the server.
+    /// Packets from the clients to the server.
     Up,
-    /// From the server to the clients.
+    /// Packets from the server to the clients.
     Down,
 }
 

@@ -6,15 +6,15 @@ use std::num::NonZeroUsize;
 use crate::carrier::BindError;
 use crate::udp::UdpCarrier;
 
-/// How the system distributes datagrams over a group of sockets.
+/// Rules by which the system distributes datagrams over a group of sockets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Steering {
-    /// By a hash of both addresses and ports.
+    /// A hash of both addresses and ports.
     Addresses,
-    /// By the verification tag of the SCTP packet in the datagram: the remainder of the tag by the number of sockets is the
-    /// number of the socket. Without a tag, as in INIT, by address and port of the sender.
+    /// The verification tag of the SCTP packet in the datagram: the remainder of the tag by the number of sockets is
+    /// the number of the socket. Without a tag, as in INIT, address and port of the sender decide.
     VerificationTag,
-    /// As [`Steering::Addresses`], for SCTP in records of DTLS 1.3.
+    /// The hash of [`Steering::Addresses`], for SCTP in records of DTLS 1.3.
     Records,
 }
 

@@ -13,7 +13,7 @@ use crate::carrier::{BindError, Carrier, CarrierStatistics, RecvBatch};
 /// whose address its [`Transmit::local`] names.
 #[derive(Debug)]
 pub struct Sockets<T> {
-    /// At least one.
+    /// Sockets, at least one.
     sockets: Box<[T]>,
     /// The socket to be read first next time, so that a busy one does not starve the others.
     next: AtomicUsize,
@@ -35,8 +35,8 @@ impl<T: Carrier> Sockets<T> {
         Ok(Sockets { sockets, next: AtomicUsize::new(0) })
     }
 
-    /// As [`Sockets::bind`], with several sockets at each address, as `bind` opens them: the first of all addresses, then the
-    /// second, and so on.
+    /// Binds as [`Sockets::bind`] does, with several sockets at each address, as `bind` opens them: the first of all
+    /// addresses, then the second, and so on.
     ///
     /// # Errors
     /// As [`Sockets::bind`].

@@ -47,7 +47,7 @@ pub struct UdpCarrier {
     /// ICMP errors about sent datagrams, if requested.
     #[cfg(target_os = "linux")]
     errors: Option<ErrorQueue>,
-    /// Where packets that only acknowledge arrive apart.
+    /// Socket at which packets that only acknowledge arrive apart.
     #[cfg(target_os = "linux")]
     acks: Option<Box<AckSocket>>,
     state: UdpSocketState,
@@ -195,7 +195,7 @@ impl UdpCarrier {
         named.filter(|ip| !ip.is_unspecified() && *ip != self.local.ip())
     }
 
-    /// How many of `transmits`, from the first, can leave in one system call.
+    /// Number of `transmits`, from the first, that can leave in one system call.
     fn joinable(&self, transmits: &[Transmit]) -> usize {
         joinable(transmits, self.state.max_gso_segments())
     }
@@ -430,7 +430,7 @@ fn open_socket(address: SocketAddr, beside: bool) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// How many of `transmits`, from the first, the kernel can segment from one buffer: same addresses
+/// Number of `transmits`, from the first, that the kernel can segment from one buffer: same addresses
 /// and codepoint, all of one size except for a shorter last one, no more than `limit`, and no more
 /// bytes than a packet holds.
 fn joinable(transmits: &[Transmit], limit: usize) -> usize {

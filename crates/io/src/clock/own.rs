@@ -38,7 +38,7 @@ impl Drop for Share {
     }
 }
 
-/// How often a deadline moves, which decides whether a timer that would ring too early is moved
+/// Rate at which a deadline moves, which decides whether a timer that would ring too early is moved
 /// (a system call for each change) or rings in vain (a wake-up and a system call for many changes).
 #[derive(Debug, Default)]
 struct Pace {
@@ -72,7 +72,7 @@ impl Pace {
 pub(super) struct OwnTimer {
     /// The timer's descriptor, which becomes readable, like a pipe.
     timer: pipe::Receiver,
-    /// When the timer rings, which may be before the deadline; none once it has rung.
+    /// Time at which the timer rings, which may be before the deadline; none once it has rung.
     rings: Option<Instant>,
     pace: Pace,
     _share: Share,

@@ -13,7 +13,7 @@ use std::time::Instant;
 struct Board {
     /// Wakers by deadline and by the number of the alarm.
     tasks: BTreeMap<(Instant, u64), Waker>,
-    /// When the thread wakes next; none while no deadline is set.
+    /// Time at which the thread wakes next; none while no deadline is set.
     looks_at: Option<Instant>,
     is_running: bool,
     numbers: u64,

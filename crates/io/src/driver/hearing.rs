@@ -1,4 +1,4 @@
-//! When the driver reads pure acknowledgements, which need not wake its task
+//! Times at which the driver reads pure acknowledgements, which need not wake its task
 //! ([`Carrier::try_recv_acks`](crate::Carrier::try_recv_acks)).
 //!
 //! A thin stream needs an acknowledgement only once it sends again, or its timer expires. Most of them can therefore wait
@@ -37,7 +37,7 @@ pub(super) struct Hearing {
     heard_at: Instant,
     /// Peers to which something was sent that have not acknowledged anything since.
     addressed: VecDeque<SocketAddr>,
-    /// When the machine last waited for acknowledgements.
+    /// Last time at which the machine waited for acknowledgements.
     impatient_at: Instant,
     pub(super) wakes_on_acks: bool,
     /// Datagrams sent since then, for at most [`AT_A_TIME`], less those that acknowledged meanwhile.

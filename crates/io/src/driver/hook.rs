@@ -6,7 +6,7 @@ use base::Instant;
 ///
 /// Called with the machine locked: it must be short, and must not call [`Shared`](super::Shared).
 pub trait Hook<M>: Send {
-    /// After inputs, after calls of the application, and after the sending that followed from them:
+    /// Called after inputs, after calls of the application, and after the sending that followed from them:
     /// the place to take events from the machine. Data that it gives the machine leaves with the
     /// rest.
     fn after_input(&mut self, machine: &mut M, now: Instant);

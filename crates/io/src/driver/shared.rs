@@ -18,7 +18,7 @@ use super::outbox::Outbox;
 use crate::carrier::{Carrier, RecvBatch};
 use crate::clock::{Alarm, Clock};
 
-/// If a call sent datagrams within this time before, the next call leaves sending to the driver: in
+/// Time after a call that sent datagrams within which the next call leaves sending to the driver: in
 /// a burst of calls, packets are filled and system calls shared.
 const BURST: Duration = Duration::from_micros(20);
 
@@ -45,7 +45,7 @@ struct State<M> {
     has_work: bool,
     /// The machine's next deadline, while the driver waits.
     deadline: Option<Instant>,
-    /// When a call last sent datagrams itself.
+    /// Time at which a call last sent datagrams itself.
     sent_at: Instant,
     /// The latest time that the machine knows, and the one before the present call.
     latest: Instant,
@@ -56,7 +56,7 @@ struct State<M> {
 struct Driven<M> {
     hook: Box<dyn Hook<M>>,
     line: Arc<dyn Line>,
-    /// None where no datagrams arrive apart.
+    /// Acknowledgements that arrive apart; none where none do.
     hearing: Option<Box<(Hearing, RecvBatch)>>,
     alarm: Alarm,
     /// The waker of the driver's task; none before it waits for the first time.
@@ -374,7 +374,7 @@ impl<M: Machine> State<M> {
         (true, true)
     }
 
-    /// As [`Shared::feed`], with a drained machine.
+    /// Does as [`Shared::feed`], with a drained machine.
     fn feed(&mut self, inbox: &mut RecvBatch, now: Instant) -> bool {
         let (mut any, mut undrained) = (false, 0);
         let mut latest: Option<SocketAddr> = None;

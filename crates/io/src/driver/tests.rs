@@ -18,7 +18,7 @@ struct PingPong {
     ping: Option<u32>,
     left: u32,
     outgoing: Vec<(SocketAddr, bool, u32)>,
-    /// When the ping counts as lost.
+    /// Time from which on the ping counts as lost.
     timer: Option<Instant>,
     retransmissions: u32,
     /// Received pings, of which each third is ignored.

@@ -12,9 +12,9 @@ const LATEST: Duration = Duration::from_secs(60);
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EmulatorStatistics {
-    /// From the clients to the server.
+    /// Packets from the clients to the server.
     pub up: DirectionStatistics,
-    /// From the server to the clients.
+    /// Packets from the server to the clients.
     pub down: DirectionStatistics,
     /// Clients that have a socket now.
     pub clients: usize,

@@ -25,7 +25,7 @@ pub struct IpPacket<'a> {
     pub payload: &'a [u8],
 }
 
-/// Why a packet was not accepted.
+/// Reason for which a packet was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// Truncated or contradictory header.

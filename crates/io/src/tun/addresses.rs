@@ -1,4 +1,4 @@
-//! Which packets of a TUN device are the machine's.
+//! Packets of a TUN device that are the machine's.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

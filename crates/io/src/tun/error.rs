@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-/// Why a TUN device could not be made.
+/// Reason for which a TUN device could not be made.
 #[derive(Debug)]
 pub struct TunError {
     /// The step that failed, such as `create the device tun0`.

@@ -61,7 +61,7 @@ pub fn plain_header() -> [u8; HEADER_SIZE] {
     header
 }
 
-/// How many of `transmits`, from the first, can leave as one packet, and the length of the TCP
+/// Number of `transmits`, from the first, that can leave as one packet, and the length of the TCP
 /// header. One if the first leaves alone.
 ///
 /// The kernel's segments must equal, bit for bit, the separate ones: consecutive data of one

@@ -12,7 +12,7 @@ use crate::controls::Controls;
 /// Most datagrams of one call.
 const MOST: usize = 64;
 
-/// How many of `transmits`, from the first, may leave in one call: they differ only in destination
+/// Number of `transmits`, from the first, that may leave in one call: they differ only in destination
 /// and size. If two consecutive ones have the same destination, the second begins another call,
 /// since the system can segment these from one buffer.
 pub(super) fn count(transmits: &[Transmit]) -> usize {

@@ -56,7 +56,7 @@ impl Segments {
         self.buffer.extend_from_slice(&segment);
     }
 
-    /// How many of them leave as one.
+    /// Number of them that leave as one.
     fn joinable(&self) -> usize {
         joinable(&self.transmits, &self.buffer)
     }
