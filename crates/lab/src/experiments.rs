@@ -47,7 +47,7 @@ pub fn nearest(name: &str) -> Option<&'static str> {
     crate::toml_text::nearest(name, &names)
 }
 
-/// By letters, but numbers by their size.
+/// Order by letters, but of numbers by their size.
 pub fn natural_order(one: &str, other: &str) -> core::cmp::Ordering {
     let pieces = |text: &str| {
         let mut pieces: Vec<(String, u64)> = Vec::new();

@@ -90,7 +90,7 @@ pub trait Peers: Send + Sync {
     /// All transports of the registry.
     fn all(&self) -> &'static [Described];
 
-    /// Why a transport cannot be used on this machine, with a remedy; `None` if it can.
+    /// Reason for which a transport cannot be used on this machine, with a remedy; `None` if it can.
     fn missing(&self, _name: &str) -> Option<String> {
         None
     }

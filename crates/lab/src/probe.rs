@@ -23,7 +23,7 @@ pub struct Probe {
     pub flow: u32,
     /// Number of the message within its flow, from 0.
     pub index: u64,
-    /// When the message was due, by the clock of the sender.
+    /// Time at which the message was due, by the clock of the sender.
     pub due: Instant,
 }
 

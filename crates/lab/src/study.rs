@@ -14,7 +14,7 @@ use thiserror::Error;
 
 use crate::world::WorldError;
 
-/// Why a study could not be done.
+/// Reason for which a study could not be done.
 #[derive(Debug, Error)]
 pub enum StudyError {
     /// A plan names an unknown study.

@@ -46,7 +46,7 @@ where
     }
 }
 
-/// From one time to another, uniformly: `0s..50s`, or a single time.
+/// Time drawn uniformly from an interval: `0s..50s`, or a single time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Span {
     /// Lower bound.

@@ -250,7 +250,7 @@ impl World {
         self.simulation.checker_mut().push(Box::new(watcher));
     }
 
-    /// From now on a shared link also loses the packets that `oracle` selects, in addition to its
+    /// Makes a shared link lose from now on also the packets that `oracle` selects, in addition to its
     /// own losses.
     pub fn set_interference(&mut self, link: LinkId, oracle: LossOracle<Packet>) {
         self.simulation.set_link_interference(link, oracle);

@@ -1,4 +1,4 @@
-//! Where nothing is lost, `latency` and `latency-lean` send next to nothing again.
+//! Redundancy where nothing is lost: `latency` and `latency-lean` send next to nothing again.
 
 mod support;
 

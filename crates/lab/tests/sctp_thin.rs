@@ -9,7 +9,7 @@ use lab::plan::{Plan, Size};
 
 /// Delay from a message to the receiver.
 const ONE_WAY: f64 = 50.0;
-/// From a message to its answer, in ms.
+/// Time from a message to its answer, in ms.
 const ROUND_TRIP: f64 = 100.0;
 
 /// The longest latency of each cell of a plan, ms, by the text of the cell.

@@ -79,7 +79,7 @@ fn transcript(name: &str, lost: &[u64]) -> Transcript {
     transcript
 }
 
-/// Where two transcripts part, with what recovery did just before; none if they do not.
+/// Place at which two transcripts part, with what recovery did just before; none if they do not.
 fn first_difference(one: &Transcript, other: &Transcript) -> Option<String> {
     let pairs = one.packets.iter().zip(&other.packets).take(COMPARED);
     let index = pairs.enumerate().find(|(_, (a, b))| a != b)?.0;

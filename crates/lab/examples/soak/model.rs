@@ -25,7 +25,7 @@ pub(crate) struct Header {
     pub(crate) conversation: Conversation,
     pub(crate) from_client: bool,
     pub(crate) stream: u8,
-    /// From 0, per stream, without a hole.
+    /// Number of the message in its stream, from 0, without a hole.
     pub(crate) number: u32,
 }
 
@@ -208,12 +208,12 @@ impl Inbox {
     }
 }
 
-/// How a side of a conversation ended.
+/// End of a conversation, as one side saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// With a shutdown: all that was sent has arrived.
+    /// A shutdown: all that was sent has arrived.
     Closed,
-    /// With an event that says so, a restart included.
+    /// An event that says so, a restart included.
     Failed,
 }
 

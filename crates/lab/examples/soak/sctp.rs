@@ -129,7 +129,8 @@ fn endpoint(place: &Place, index: u64, life: u32, listen: bool, homes: &[IpAddr]
     Endpoint::new(options, RandomStream::new(place.seed, Purpose("soak endpoint", index)))
 }
 
-/// When a message of a client's conversation may be given up: some of those that may.
+/// Reliability of a message of a client's conversation: limited for a third of those that may be given up, full for all
+/// others.
 fn reliability(client: u32, random: &mut RandomStream) -> Reliability {
     match random.below(6) {
         0 if may_give_up(client) => {

@@ -12,7 +12,7 @@ use crate::advisor::{AdvisedFlow, Advisor, AdvisorError, AdvisorFailure, Answer,
 /// The advisor of a sending end.
 #[derive(Debug)]
 pub(super) struct Advised {
-    /// None once it has failed.
+    /// The advisor; none once it has failed.
     advisor: Option<Box<dyn Advisor>>,
     flow: AdvisedFlow,
     failure: FailureSlot,

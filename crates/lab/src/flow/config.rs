@@ -70,7 +70,7 @@ pub enum SourcePlan {
 /// Requests of one client, each answered over a separate connection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TransferPlan {
-    /// When requests come and how much is sent for each.
+    /// Arrivals of requests, and bytes that are sent for each.
     pub workload: WorkloadPlan,
     /// Most simultaneous connections of the client; further requests wait. 0: no limit.
     pub at_once: usize,
@@ -90,7 +90,7 @@ pub enum PathHint {
 /// The first failure of an advisor in a run.
 pub type FailureSlot = Rc<RefCell<Option<AdvisorFailure>>>;
 
-/// How to make the advisor of a flow, and where its failure is kept.
+/// Factory of a flow's advisor, and the place in which its failure is kept.
 #[derive(Clone, Debug)]
 pub struct AdvicePlan {
     /// Factory that makes the flow's advisor.
@@ -108,11 +108,11 @@ pub struct FlowConfig {
     pub transport: TransportOptions,
     /// Behaviour of the sending application.
     pub source: SourcePlan,
-    /// When the association or connection is opened.
+    /// Time at which the association or connection is opened.
     pub start: Instant,
     /// Time from `start` until the first message may be due, so that set-up is not measured.
     pub set_up: Duration,
-    /// How much is recorded of each message.
+    /// Detail in which each message is recorded.
     pub detail: Detail,
     /// Meter of the group that the flow belongs to.
     pub group: Rc<RefCell<GroupMeter>>,

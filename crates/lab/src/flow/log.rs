@@ -14,7 +14,7 @@ use super::spans::{FIRST, Protocol, Span, for_each_span};
 use crate::measure::{Delivery, FlowMeter, GroupMeter, Seen};
 use crate::workload::DueMessage;
 
-/// How much of a flow is noted.
+/// Detail in which a flow is noted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Detail {
     /// Only the number of delivered bytes.

@@ -216,7 +216,7 @@ impl MessageTimes {
         })
     }
 
-    /// When each message that has not been delivered was due.
+    /// Times at which the messages that have not been delivered were due.
     pub fn undelivered(&self) -> impl Iterator<Item = Instant> {
         self.messages.iter().filter(|note| !note.done).map(|note| note.due)
     }

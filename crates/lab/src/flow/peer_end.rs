@@ -27,7 +27,7 @@ pub struct PeerSink {
     reading: Reading,
 }
 
-/// How the receiving application identifies messages.
+/// Way in which the receiving application identifies messages.
 enum Reading {
     /// Messages arrive whole and in order.
     Messages,

@@ -102,7 +102,7 @@ impl Source {
         self.pending = Some(pending);
     }
 
-    /// When the next message is due; none while a message waits for room, or where the flow always
+    /// Time at which the next message is due; none while a message waits for room, or where the flow always
     /// has something to send.
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         if self.pours || self.pending.is_some() {

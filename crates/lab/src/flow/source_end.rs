@@ -17,7 +17,7 @@ pub struct SourceEnd<C: SourceTransport> {
     pub(super) transport: C,
     log: LogHandle,
     source: Source,
-    /// When to open the association or connection; `None` afterwards.
+    /// Time at which to open the association or connection; `None` afterwards.
     connects_at: Option<Instant>,
     /// The hint about the first path; `None` once it was given.
     hint: Option<(Instant, PathHint)>,

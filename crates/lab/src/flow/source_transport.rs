@@ -48,7 +48,7 @@ pub trait SourceTransport: Debug {
     fn hint(&mut self, now: Instant, id: Self::Id, hint: PathHint);
 }
 
-/// How much of a message the transport took.
+/// Part of a message that the transport took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
     /// The transport accepted the whole message.

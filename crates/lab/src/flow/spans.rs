@@ -14,7 +14,7 @@ pub(crate) const FIRST: u32 = 1;
 /// Initial sequence number of every connection that is watched: data begins one later.
 pub(crate) const INITIAL_SEQUENCE: u32 = 0;
 
-/// How units of data are numbered.
+/// Numbering of units of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// A unit is a DATA chunk.

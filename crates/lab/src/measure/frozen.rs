@@ -36,7 +36,7 @@ pub enum GapLimit {
     Span(Duration),
     /// The sender's own retransmission timeout when the gap began.
     Rto,
-    /// None: a gap counts if the sender retransmitted in it because its timer had expired.
+    /// No limit: a gap counts if the sender retransmitted in it because its timer had expired.
     Timeout,
 }
 
@@ -109,7 +109,7 @@ struct OfFlow {
     progress: Option<(Instant, Duration)>,
     /// Whether the retransmission timer has expired since then.
     has_expiry: bool,
-    /// For each limit, the total of the gaps that exceeded it.
+    /// Total of the gaps that exceeded each limit.
     frozen: Vec<Duration>,
 }
 

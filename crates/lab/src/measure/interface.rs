@@ -56,7 +56,7 @@ pub trait Measure: Debug {
 pub struct Setting {
     /// The window: messages due, and bytes read or sent, in this time count.
     pub window: Range<Instant>,
-    /// When the network loses its first path, if it does.
+    /// Time at which the network loses its first path, if it does.
     pub lost: Option<Duration>,
 }
 

@@ -51,7 +51,7 @@ struct Kept {
 /// A player with several speeds at once.
 #[derive(Clone, Debug)]
 struct Player {
-    /// For each ratio, messages that arrived too late.
+    /// Messages that arrived too late, for each ratio.
     late: Vec<u64>,
     /// The first message's place in the media, and when it was delivered.
     first: Option<(Duration, Instant)>,

@@ -12,7 +12,7 @@ pub struct Delivery {
     pub index: u64,
     /// Size of the message, in bytes.
     pub size: usize,
-    /// When the application wanted to send it.
+    /// Time at which the application wanted to send it.
     pub due: Instant,
     /// Time at which the transport had taken all of it.
     pub accepted: Instant,
@@ -89,7 +89,7 @@ pub enum Seen<'a> {
     Delivered(&'a Delivery),
     /// A message that the transport accepted had not been delivered when the run ended.
     Undelivered {
-        /// When the application wanted to send it.
+        /// Time at which the application wanted to send it.
         due: Instant,
         /// Virtual time at which the run ended.
         at: Instant,

@@ -58,7 +58,7 @@ impl Measure for Kept {
     }
 }
 
-/// How the data of a flow left a path that is lost.
+/// Departure of a flow's data from a path that is lost.
 #[derive(Clone, Debug)]
 pub struct Leaving {
     window: Range<Instant>,

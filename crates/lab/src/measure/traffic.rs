@@ -47,7 +47,7 @@ struct Kept {
     largest: u64,
     /// Times between a message and the next of its flow.
     intervals: LatencyRecorder,
-    /// When the last message of each flow was due.
+    /// Time at which the last message of each flow was due.
     last: Vec<Option<Instant>>,
 }
 

@@ -36,7 +36,7 @@ pub struct CellWorld {
     pub world: World,
     /// Groups of flows, as the plan has them.
     pub groups: Vec<Group>,
-    /// When measuring ends, and no more messages are due.
+    /// Time at which measuring ends, and after which no messages are due.
     pub end: Instant,
     /// Time that messages have to arrive after the end.
     pub grace: Duration,

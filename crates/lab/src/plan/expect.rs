@@ -91,12 +91,12 @@ pub struct Expectation {
     pub unit: String,
     /// Section, figure or table of the paper.
     pub source: String,
-    /// Why the result differs; not shown where it agrees.
+    /// Reason for which the result differs; not shown where it agrees.
     #[serde(default)]
     pub note: Option<String>,
 }
 
-/// How a row of a plan counts. Only predictions count in the headline of a report.
+/// Weight of a row of a plan. Only predictions count in the headline of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RowKind {

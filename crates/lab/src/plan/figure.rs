@@ -17,7 +17,7 @@ use crate::toml_text::plain;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FigureSection {
-    /// How the section draws its values: as lines, bars, a heat map, and so on.
+    /// Form in which the section draws its values: lines, bars, a heat map, and so on.
     pub kind: FigureKind,
     /// Headline above the figure.
     pub title: String,
@@ -53,7 +53,7 @@ pub struct FigureSection {
     /// Whether bars are stacked instead of side by side.
     #[serde(default)]
     pub stacked: bool,
-    /// How points of lines and curves are joined.
+    /// Lines that join the points of lines and curves.
     #[serde(default)]
     pub shape: ShapeName,
     /// Ranges, scales and labels of the axes.
@@ -67,7 +67,7 @@ pub struct FigureSection {
     pub paper: Vec<PaperSeries>,
 }
 
-/// How a figure is drawn.
+/// Form of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FigureKind {
@@ -177,7 +177,7 @@ pub struct AxisSection {
     pub max: Option<f64>,
 }
 
-/// How values are placed on an axis.
+/// Placement of values on an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ScaleName {

@@ -56,7 +56,7 @@ pub struct Range {
     is_logarithmic: bool,
 }
 
-/// How a value of a range is written in a plan.
+/// Notation of a range's values in a plan.
 #[derive(Clone, Debug, PartialEq)]
 enum Form {
     /// Whole numbers, since the key takes no others.

@@ -35,7 +35,7 @@ pub struct FlowsPlan {
 }
 
 impl FlowsPlan {
-    /// When the first of several paths has its first blackout.
+    /// Time of the first blackout of the first of several paths.
     pub(super) fn lost(&self) -> Option<Duration> {
         self.network.paths.first()?.blackouts.iter().flatten().map(|span| span.0.from).min()
     }

@@ -63,7 +63,7 @@ link_keys! {
     loss: LossText,
     /// A queue filled by other traffic: see [`CrossTraffic`].
     cross: Text<CrossTraffic>,
-    /// How often and how long packets are held back.
+    /// Probability and duration with which packets are held back.
     reorder: Text<Reorder>,
     /// Whether jitter and changes of the delay may reorder packets.
     allow_reordering: bool,

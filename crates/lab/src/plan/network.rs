@@ -36,7 +36,7 @@ pub enum Kind {
 /// specific section differs.
 #[derive(Clone, Debug)]
 pub struct NetworkSection {
-    /// How hosts and links are connected.
+    /// Connections between hosts and links.
     pub kind: Kind,
     /// Whether independent losses hit the same first transmissions under every policy.
     pub paired: bool,
@@ -178,7 +178,7 @@ impl NetworkSection {
         })
     }
 
-    /// When paired losses begin; none where losses are not paired.
+    /// Time at which paired losses begin; none where losses are not paired.
     pub(super) fn losses_begin(&self) -> Option<Instant> {
         self.paired.then_some(Instant::ZERO + self.spared)
     }

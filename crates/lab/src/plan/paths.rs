@@ -17,13 +17,13 @@ pub struct PathsSection {
     /// Name of the section in rows.
     #[serde(default)]
     pub name: Option<String>,
-    /// When data leaves a path: `timeouts`, `pf` or `evidence`.
+    /// Evidence for which data leaves a path: `timeouts`, `pf` or `evidence`.
     #[serde(default)]
     pub switchover: Option<Text<SwitchoverText>>,
     /// Whether data leaves a path whose round-trip time keeps rising.
     #[serde(default)]
     pub rising_rtt: bool,
-    /// When data is sent on two paths at once: `never`, `while-thin`, `always`.
+    /// Occasions on which data is sent on two paths at once: `never`, `while-thin`, `always`.
     #[serde(default)]
     pub redundant: Option<Text<RedundantText>>,
     /// Path.Max.Retrans: errors in a row after which a path is inactive.

@@ -79,7 +79,7 @@ pub struct Target {
     /// Number of cells in which a number is known to exceed its bound; 0 if not named.
     #[serde(default)]
     pub missed: BTreeMap<Quantity, usize>,
-    /// For numbers that miss: what was tried, and what prevents success.
+    /// Attempts at numbers that miss: what was tried, and what prevents success.
     #[serde(default)]
     pub tried: Option<Tried>,
 }

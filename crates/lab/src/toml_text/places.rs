@@ -10,9 +10,9 @@ use toml::de::{DeTable, DeValue};
 pub(crate) struct Entry {
     /// Keys and numbers of array entries, from the outermost to its own.
     path: Vec<String>,
-    /// Where the key stands, or the entry of the array.
+    /// Position of the key, or of the entry of the array, in bytes of the text.
     pub(crate) key: Range<usize>,
-    /// Where the value stands.
+    /// Position of the value, in bytes of the text.
     pub(crate) value: Range<usize>,
     /// The value, if it is a string, a number or a switch.
     text: Option<String>,

@@ -29,7 +29,7 @@ pub enum Arrivals {
         count: u32,
         /// Time from one message to the next.
         spacing: Duration,
-        /// From the beginning of one burst to that of the next; longer than a burst.
+        /// Time from the beginning of one burst to that of the next; longer than a burst.
         interval: Duration,
     },
     /// Independent intervals as between an application's packets.

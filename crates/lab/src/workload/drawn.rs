@@ -12,7 +12,7 @@ use super::sizes::{SizeSource, Sizes};
 /// Condition that ends a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// After this number of messages.
+    /// Limit of this number of messages.
     Count(u64),
     /// Messages are due before the start plus this time. With constant arrivals and a multiple of
     /// the interval every flow gets the same number, whatever its phase.
@@ -87,7 +87,7 @@ pub struct Workload {
     sizes: SizeSource,
     size_random: Option<Box<RandomStream>>,
     index: u64,
-    /// When the next message is due; for greedy arrivals the latest time seen.
+    /// Time at which the next message is due; for greedy arrivals the latest time seen.
     due: Instant,
     end: Instant,
     /// Time at which the first message was due.
@@ -149,7 +149,7 @@ impl Workload {
         })
     }
 
-    /// When the next message is due; none after the last one. A greedy flow is due at once.
+    /// Time at which the next message is due; none after the last one. A greedy flow is due at once.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let counted_out = match (self.plan.limit, self.plan.arrivals) {
             (Limit::Count(count), _) if self.index >= count => true,
@@ -242,7 +242,7 @@ impl Intervals {
         }
     }
 
-    /// From the start to the first message.
+    /// Time from the start to the first message.
     fn first(&self, random: &mut RandomStream) -> Duration {
         match self {
             Intervals::Plain(
@@ -252,7 +252,7 @@ impl Intervals {
         }
     }
 
-    /// From the message before number `index` to that one.
+    /// Time from the message before number `index` to that one.
     fn next(&self, index: u64, random: &mut RandomStream) -> Duration {
         match self {
             Intervals::Plain(Arrivals::Constant { interval }) => *interval,

@@ -27,7 +27,7 @@ impl MessageSource {
         MessageSource::Listed { all: all.into(), next: 0 }
     }
 
-    /// When the next message is due; none after the last one.
+    /// Time at which the next message is due; none after the last one.
     pub fn poll_timeout(&self) -> Option<Instant> {
         match self {
             MessageSource::Drawn(workload) => workload.poll_timeout(),

@@ -85,7 +85,7 @@ impl Resends {
         can_be.min_by_key(|(_, one)| distance(one.needless.sent, left)).map(|(place, _)| place)
     }
 
-    /// When a packet that arrives now was sent, if it took as long as recent ones. Without a known
+    /// Time at which a packet that arrives now was sent, if it took as long as recent ones. Without a known
     /// transit time, the earliest transmission is the most likely.
     fn left(&self, now: Instant) -> Instant {
         self.lately.map_or(Instant::ZERO, |took| now.before(took))

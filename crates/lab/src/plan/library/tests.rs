@@ -20,7 +20,7 @@ fn round_trips(name: &str, count: u64, gap: Duration) -> Vec<f64> {
     trips
 }
 
-/// When packets that are sent at these times arrive.
+/// Arrival times of packets that are sent at these times.
 fn across(mut link: Link<Probe>, sent: Vec<(Instant, u64)>) -> Vec<(Instant, u64)> {
     let mut arrived = Vec::new();
     let mut take = |link: &mut Link<Probe>, until: Instant| {
