@@ -90,7 +90,7 @@ impl Default for Limits {
     }
 }
 
-/// How the layer uses its association.
+/// Use of the association by the layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct PartialOrderOptions {
     /// The stream, in both directions, which the layer has for itself.
@@ -120,7 +120,7 @@ pub enum Delivery {
     },
 }
 
-/// Why a message was not sent, or what came was not taken.
+/// Reason for which a message was not sent, or what came was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartialOrderError {
     /// Sending: it names a message that was not sent before.

@@ -1,4 +1,5 @@
-//! How much of a channel's messages has not left yet (bufferedAmount of the W3C's WebRTC), and the event that little is left.
+//! Bytes of a channel's messages that have not left yet (bufferedAmount of the W3C's WebRTC), and the event that little
+//! is left.
 
 use sctp::{AssociationId, Endpoint, StreamId};
 

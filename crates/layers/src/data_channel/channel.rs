@@ -3,7 +3,7 @@
 use super::{ChannelOptions, ChannelReliability};
 use sctp::{Reliability, SendOptions};
 
-/// How a channel began.
+/// Beginning of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     /// OPEN was sent, and nothing came yet: messages go in order behind it (RFC 8832, section 6).
@@ -82,7 +82,7 @@ impl Channel {
         first
     }
 
-    /// How its messages are sent; none if they are not.
+    /// Options with which its messages are sent; none if they are not.
     pub(super) fn send_options(&self) -> Option<SendOptions> {
         if !self.is_open() {
             return None;

@@ -10,9 +10,9 @@ use sctp::{Ppid, StreamId};
 /// Bytes that are no such message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DcepError {
-    /// Shorter than its fields say.
+    /// A message that is shorter than its fields say.
     TooShort,
-    /// Of a type that does not exist.
+    /// A message of a type that does not exist.
     UnknownMessage(u8),
     /// A channel of a type that does not exist.
     UnknownChannelType(u8),
@@ -38,17 +38,17 @@ impl fmt::Display for DcepError {
 
 impl core::error::Error for DcepError {}
 
-/// Which side of the DTLS connection this is: the client opens channels with even identifiers, the
+/// This side of the DTLS connection: the client opens channels with even identifiers, the
 /// server with odd ones (RFC 8832, section 6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DtlsRole {
-    /// Even identifiers.
+    /// The client, with even identifiers.
     Client,
     /// Odd identifiers.
     Server,
 }
 
-/// How hard a channel tries to deliver a message.
+/// Effort with which a channel tries to deliver a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ChannelReliability {
     /// The channel retransmits a message until it arrives.
@@ -190,7 +190,7 @@ pub enum ChannelFault {
     NoStream,
 }
 
-/// Why a channel was not opened or a message not sent.
+/// Reason for which a channel was not opened or a message not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChannelError {
     /// There are as many channels as there may be, or no identifier is free.

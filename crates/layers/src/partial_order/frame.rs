@@ -57,9 +57,9 @@ pub(super) enum Frame {
 /// Bytes that are no frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameError {
-    /// Shorter than its header says.
+    /// A frame that is shorter than its header says.
     TooShort,
-    /// Of a kind that does not exist.
+    /// A message of a kind that does not exist.
     UnknownKind(u8),
     /// Predecessors that are not in order, or repeat, or include the message itself.
     UnorderedPredecessors,

@@ -15,7 +15,7 @@ struct Ordered {
 }
 
 impl Ordered {
-    /// Of the packets that the client sends from now on, those in `lost` get lost.
+    /// Two ends; of the packets that the client sends from now on, those in `lost` get lost.
     fn new(lost: &[u64]) -> Ordered {
         let layer = || PartialOrder::new(PartialOrderOptions::default());
         let pair = Pair::established(plain(), lost);
