@@ -18,7 +18,7 @@ pub(crate) struct Book {
     drawn: u64,
     /// The unit after the highest that was sent.
     sent_to: u64,
-    /// How often a message was sent, of those that left at least once.
+    /// Number of times that each message was sent, of those that left at least once.
     copies: BTreeMap<u64, u32>,
 }
 
@@ -77,7 +77,7 @@ impl Book {
     }
 }
 
-/// When the messages of a flow are due, as they come.
+/// Times at which the messages of a flow are due, as they come.
 #[derive(Debug)]
 pub(crate) struct Due {
     source: MessageSource,

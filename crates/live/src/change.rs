@@ -63,7 +63,7 @@ pub enum What {
 /// sides), `a17.2` (its second sending on the first side), `b.9` (the ninth answer on the second side).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Change {
-    /// Since the first message may be due; zero for packets to lose.
+    /// Time since the first message may be due; zero for packets to lose.
     pub at: Duration,
     /// Setting of the network that begins to hold, or packet to lose.
     pub what: What,

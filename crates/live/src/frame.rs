@@ -49,7 +49,7 @@ pub struct Line {
     pub label: String,
     /// The change that drops it.
     pub drop: String,
-    /// Why it was sent.
+    /// Reason for which it was sent.
     pub why: Reason,
 }
 
@@ -62,9 +62,9 @@ pub struct Mark {
     pub message: u64,
     /// Time at which the message was due.
     pub due_ms: f64,
-    /// From then until the application had it.
+    /// Time from then until the application had it.
     pub latency_ms: f64,
-    /// How often it was sent again before.
+    /// Number of times that it was sent again before.
     pub again: u32,
 }
 

@@ -21,7 +21,7 @@ pub struct Show {
     now: Instant,
 }
 
-/// When the run ends.
+/// Time at which the run ends.
 const END: Duration = Duration::from_secs(DURATION_S);
 
 impl Show {

@@ -17,7 +17,7 @@ use crate::frame::{Mark, Numbers, SideFrame};
 use crate::setting::{FLOWS, Known, SET_UP_S, Setting, SettingError};
 use crate::watch::{Watch, Watched, millis};
 
-/// When the first message may be due.
+/// Time from which on the first message may be due.
 pub(crate) const BEGIN: Instant = Instant::from_millis(SET_UP_S * 1000);
 
 /// Marks in a frame at most.

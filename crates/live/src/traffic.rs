@@ -41,7 +41,7 @@ struct Stream {
     packets: u64,
 }
 
-/// Why a file gives no traffic.
+/// Reason for which a file gives no traffic.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct TrafficError(String);

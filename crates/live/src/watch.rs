@@ -21,7 +21,7 @@ use crate::why::Reasons;
 #[derive(Debug)]
 pub(crate) struct Watch {
     side: Side,
-    /// Before this nothing is lost or shown.
+    /// Time before which nothing is lost or shown.
     begin: Instant,
     /// Flow and end of each host, by its number.
     hosts: Vec<Option<(usize, u8)>>,

@@ -1,5 +1,5 @@
-//! Why a packet was sent: what the sender or the receiver went by, the field of its policy that decided, and the source
-//! of the field.
+//! Reason for which a packet was sent: what the sender or the receiver went by, the field of its policy that decided,
+//! and the source of the field.
 //!
 //! Derived from the events of recovery, in their order, and from the packets themselves. Where several rules can have
 //! decided, the text says so.
@@ -15,7 +15,7 @@ use serde::Serialize;
 
 pub use sources::source;
 
-/// Why a packet was sent.
+/// Reason for which a packet was sent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Reason {
     /// A sentence or two.
@@ -48,7 +48,7 @@ pub(crate) struct Reasons {
     /// Expiries since the last acknowledgement.
     expiries: u32,
     expired: Option<Expired>,
-    /// Why units are sent again by the next packet.
+    /// Causes for which the next packet sends units again.
     resent: Vec<Cause>,
     /// Whether the next packet is a probe with new data.
     probes_new: bool,
@@ -133,7 +133,7 @@ impl Reasons {
         self.first_arrival.get_or_insert(now);
     }
 
-    /// Why the sender's packet leaves.
+    /// Reason for which the sender's packet leaves.
     pub(crate) fn of_data(&mut self, role: Role, _: Instant) -> Reason {
         let resent = core::mem::take(&mut self.resent);
         let probes_new = core::mem::take(&mut self.probes_new);
@@ -166,7 +166,7 @@ impl Reasons {
         }
     }
 
-    /// Why the receiver's packet leaves.
+    /// Reason for which the receiver's packet leaves.
     pub(crate) fn of_answer(&mut self, role: Role, now: Instant) -> Reason {
         let waited = self.first_arrival.take().map(|at| now.since(at)).unwrap_or_default();
         let packets = core::mem::take(&mut self.unacknowledged);
