@@ -1,4 +1,4 @@
-//! How fast the virtual network is: `cargo run --release -p thinstream-netsim --example throughput`.
+//! Speed of the virtual network: `cargo run --release -p thinstream-netsim --example throughput`.
 //!
 //! Prints packets per second of wall time and the memory held, for runs of different lengths.
 

@@ -134,7 +134,7 @@ impl<W: Write> PcapWriter<W> {
 /// of retransmissions capture one host, or select one interface in the tool.
 pub struct Capture<W: Write> {
     file: PcapWriter<W>,
-    /// In order of the hosts.
+    /// Points in the order of the hosts.
     points: Vec<(HostId, InterfaceId)>,
     failure: Option<io::Error>,
 }

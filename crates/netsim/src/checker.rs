@@ -60,7 +60,7 @@ pub struct RunEnd {
 pub struct Violation {
     /// Name of the checker that found it.
     pub checker: &'static str,
-    /// When the fault was found, in virtual time.
+    /// Time at which the fault was found, in virtual time.
     pub at: Instant,
     /// Description of the fault, a sentence.
     pub what: String,

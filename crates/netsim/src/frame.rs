@@ -39,7 +39,7 @@ impl FrameHeader {
     }
 }
 
-/// Why no IP packet can carry a datagram.
+/// Reason for which no IP packet can carry a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameError {
     /// Source and destination are of different families.

@@ -107,7 +107,7 @@ pub struct Delivery<P> {
     pub packet: P,
     /// If the packet was corrupted: random bits that select the bit to flip (see [`flip_bit`]).
     pub corrupted: Option<u64>,
-    /// When it arrived: not after the `now` of the [`Link::poll`] that returned it.
+    /// Time at which it arrived: not after the `now` of the [`Link::poll`] that returned it.
     pub due: Instant,
 }
 

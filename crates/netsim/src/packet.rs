@@ -15,7 +15,7 @@ pub struct HostId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Receiver {
     pub(crate) host: HostId,
-    /// When this was so.
+    /// Version of the network's names for which this holds.
     pub(crate) version: u32,
 }
 
@@ -68,7 +68,7 @@ pub struct Packet {
     pub number: u64,
     /// Host that sent the packet.
     pub sender: HostId,
-    /// When the sender's machine emitted it.
+    /// Time at which the sender's machine emitted it.
     pub sent: Instant,
     /// Whether a link has flipped bits of it.
     pub corrupted: bool,

@@ -36,7 +36,7 @@ use steps::Steps;
 /// The application's part has a separate timer and reads the machine's events in
 /// [`Host::after_input`], where it may also send; the driver then drains again.
 pub trait Host: Machine {
-    /// When to call [`Host::on_wake`] next.
+    /// Time of the next call of [`Host::on_wake`].
     fn poll_wake(&self) -> Option<Instant> {
         None
     }

@@ -26,9 +26,9 @@ impl<H> Placed<H> {
 /// A path's two directions, as configurations or as links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Directions<T> {
-    /// From the first (or left) host to the second (or right).
+    /// Value from the first (or left) host to the second (or right).
     pub forward: T,
-    /// From the second host to the first.
+    /// Value from the second host to the first.
     pub backward: T,
 }
 
@@ -81,9 +81,9 @@ pub fn pair<H: Host, C: Checker>(
 pub struct DumbbellConfig {
     /// The shared links in the middle.
     pub bottleneck: Directions<LinkConfig>,
-    /// From each left host to the bottleneck, and back; none for hosts directly at it.
+    /// Links from each left host to the bottleneck, and back; none for hosts directly at it.
     pub left_access: Option<Directions<LinkConfig>>,
-    /// From the bottleneck to each right host, and back.
+    /// Links from the bottleneck to each right host, and back.
     pub right_access: Option<Directions<LinkConfig>>,
 }
 

@@ -37,9 +37,9 @@ pub struct LinkConfig {
     pub reorder: Reorder,
     /// Whether jitter and changes of the delay may reorder packets; if not, later packets wait.
     pub allow_reordering: bool,
-    /// How likely a packet arrives twice. The copy uses none of the rate; its jitter is its own.
+    /// Probability that a packet arrives twice. The copy uses none of the rate; its jitter is its own.
     pub duplicate: Probability,
-    /// How likely a copy of a packet arrives with bits flipped.
+    /// Probability that a copy of a packet arrives with bits flipped.
     pub corrupt: Probability,
     /// Intervals (end excluded) in which whatever leaves the sender's side is lost; in any order.
     pub blackouts: Vec<Range<Instant>>,
@@ -52,7 +52,7 @@ pub struct LinkConfig {
 /// Holding back of single packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Reorder {
-    /// How likely a packet is held back.
+    /// Probability that a packet is held back.
     pub probability: Probability,
     /// Additional delay of a reordered packet.
     pub extra_delay: Duration,

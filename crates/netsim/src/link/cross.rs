@@ -20,7 +20,7 @@ use super::variate::exponential;
 /// an experiment meet the same queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CrossTraffic {
-    /// How much of the time the queue is not empty.
+    /// Share of the time in which the queue is not empty.
     pub load: Probability,
     /// Mean service time of a burst.
     pub burst: Duration,

@@ -38,7 +38,7 @@ impl Framing {
         ("ppp-synchronous", Framing::PPP_SYNCHRONOUS),
     ];
 
-    /// As many octets of eight bits as a packet of `size` bytes takes on the line.
+    /// Number of octets of eight bits that a packet of `size` bytes takes on the line.
     pub const fn on_the_line(self, size: u64) -> u64 {
         let padded = if size < self.shortest as u64 { self.shortest as u64 } else { size };
         let octets = padded.saturating_add(self.overhead as u64);

@@ -18,9 +18,9 @@ pub enum LossModel {
     None,
     /// Each with the same probability, independently.
     Bernoulli(Probability),
-    /// In bursts, by a state that may change with each packet.
+    /// Bursts, by a state that may change with each packet.
     GilbertElliott(GilbertElliott),
-    /// In bursts, by a state that changes in time, whether packets are sent or not.
+    /// Bursts, by a state that changes in time, whether packets are sent or not.
     TimedGilbert(TimedGilbert),
     /// Exactly the packets with these numbers, in the order in which they are offered; the first is 1.
     List(Vec<u64>),
@@ -29,13 +29,13 @@ pub enum LossModel {
 /// A two-state loss model whose state may change after each packet (Gilbert 1960, Elliott 1963).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GilbertElliott {
-    /// How likely a packet in the good state is followed by one in the bad state.
+    /// Probability that a packet in the good state is followed by one in the bad state.
     pub good_to_bad: Probability,
-    /// How likely a packet in the bad state is followed by one in the good state.
+    /// Probability that a packet in the bad state is followed by one in the good state.
     pub bad_to_good: Probability,
-    /// How likely a packet is lost in the good state.
+    /// Probability that a packet is lost in the good state.
     pub loss_in_good: Probability,
-    /// How likely a packet is lost in the bad state.
+    /// Probability that a packet is lost in the bad state.
     pub loss_in_bad: Probability,
 }
 
@@ -56,7 +56,7 @@ impl GilbertElliott {
         }
     }
 
-    /// How likely the state is bad after many packets.
+    /// Probability that the state is bad after many packets.
     fn stationary_bad(&self) -> Probability {
         let (enter, leave) = (self.good_to_bad.to_fixed_point(), self.bad_to_good.to_fixed_point());
         Probability::from_ratio(enter, enter + leave)
@@ -73,9 +73,9 @@ pub struct TimedGilbert {
     pub mean_good: Duration,
     /// Mean duration of the bad state, at least a microsecond.
     pub mean_bad: Duration,
-    /// How likely a packet is lost in the good state.
+    /// Probability that a packet is lost in the good state.
     pub loss_in_good: Probability,
-    /// How likely a packet is lost in the bad state.
+    /// Probability that a packet is lost in the bad state.
     pub loss_in_bad: Probability,
     /// Links with the same seed and process are bad at the same times, such as both directions of a
     /// radio link; none gives the link a separate process.

@@ -8,7 +8,7 @@ use super::{Jitter, LossModel};
 /// A change of a link's conditions at a point in time; conditions that it does not name stay.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct ProfileStep {
-    /// When it takes effect: the rate for packets whose serialisation begins then or later, the
+    /// Time at which it takes effect: the rate for packets whose serialisation begins then or later, the
     /// others for packets whose serialisation ends then or later.
     pub at: Instant,
     /// New one-way delay; none keeps the present one.

@@ -60,7 +60,7 @@ impl QueueLimit {
 /// is first come, first served, except with [`Discipline::FqCodel`].
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub enum Discipline {
-    /// None while there is room; an arriving packet that does not fit is dropped.
+    /// No drops while there is room; an arriving packet that does not fit is dropped.
     #[default]
     DropTail,
     /// Random early detection, on arrival.
@@ -69,7 +69,7 @@ pub enum Discipline {
     Codel(Codel),
     /// A queue for each flow, each under controlled delay.
     FqCodel(FqCodel),
-    /// By the wait and its change, on arrival.
+    /// Drops on arrival, by the wait and its change.
     Pie(Pie),
 }
 
@@ -148,7 +148,7 @@ impl<P> TurnQueue<P> {
         }
     }
 
-    /// When the next packet's turn comes.
+    /// Time at which the next packet's turn comes.
     pub(super) fn next_turn(&self, line: &impl Serialiser) -> Option<Instant> {
         match self {
             TurnQueue::Codel(queue) => queue.next_turn(line),
@@ -195,7 +195,7 @@ pub(super) enum Arrival {
 pub(super) struct TailQueue {
     limit: QueueLimit,
     early: Option<Box<Early>>,
-    /// When the turn of each waiting packet comes, and its size.
+    /// Time at which the turn of each waiting packet comes, and its size.
     turns: VecDeque<(Instant, u64)>,
     bytes: u64,
     busy_until: Instant,

@@ -22,7 +22,7 @@ pub use text::RecordingText;
 /// The default plays nothing.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Recording {
-    /// When packets may leave, instead of a rate.
+    /// Times at which packets may leave, instead of a rate.
     pub opportunities: Option<Arc<Opportunities>>,
     /// One-way delays, in addition to the link's own.
     pub delays: Option<Arc<DelaySeries>>,

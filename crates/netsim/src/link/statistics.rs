@@ -18,7 +18,7 @@ impl Traffic {
     }
 }
 
-/// Why a packet did not arrive.
+/// Reason for which a packet did not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DropCause {
     /// The loss model, the oracle in its place, or a full queue of cross traffic dropped it.

@@ -31,7 +31,7 @@ impl LazyStream {
         }
     }
 
-    /// As [`LazyStream::happens`] with a probability that was computed.
+    /// Draws as [`LazyStream::happens`] does, with a probability that was computed.
     pub(super) fn less_than(&mut self, probability: f64) -> bool {
         probability >= 1.0 || (probability > 0.0 && self.stream().unit_f64() < probability)
     }

@@ -15,7 +15,7 @@ use super::variate::LazyStream;
 pub enum WifiRetries {
     /// Near the access point: half of all take less than 2 ms, one of a thousand more than 20 ms.
     Near,
-    /// Between: one of a hundred takes more than 89 ms.
+    /// Midway: one of a hundred takes more than 89 ms.
     Mid,
     /// Far from it: one of ten takes more than 18 ms, one of a hundred more than 97 ms.
     Far,
@@ -23,11 +23,11 @@ pub enum WifiRetries {
 
 /// The first time.
 const FIRST: Duration = Duration::from_micros(800);
-/// With fewer repetitions than these, a share of the last time is not needed.
+/// Number of repetitions below which a share of the last time is not needed.
 const GIVEN_UP: usize = 7;
 
 impl WifiRetries {
-    /// How likely each repetition is if all before it failed.
+    /// Probability of each repetition if all before it failed.
     pub(super) fn repeats(self) -> [f64; 8] {
         match self {
             WifiRetries::Near => [0.99, 0.3, 0.125, 0.04, 0.5, 0.25, 0.0, 0.0],
@@ -55,7 +55,7 @@ impl WifiRetries {
 mod tests {
     use super::*;
 
-    /// How likely a frame takes at most `limit`, from the chances alone: with n repetitions it takes from
+    /// Probability that a frame takes at most `limit`, from the chances alone: with n repetitions it takes from
     /// 0.8 (2ⁿ - 1) to 0.8 (2ⁿ⁺¹ - 1) ms, uniformly.
     fn share_within(retries: WifiRetries, limit: f64) -> f64 {
         let (mut left, mut share) = (1.0, 0.0);

@@ -18,7 +18,7 @@ struct Toy {
     wake: Option<Instant>,
     again: Option<Instant>,
     outgoing: VecDeque<(Option<SocketAddr>, SocketAddr, u64)>,
-    /// When each answer came.
+    /// Time at which each answer came.
     answered: Vec<Instant>,
     answers: VecDeque<u64>,
     sources: Vec<SocketAddr>,

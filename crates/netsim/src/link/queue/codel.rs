@@ -14,7 +14,7 @@ use super::serialiser::Serialiser;
 pub struct Codel {
     /// The acceptable wait (RFC 8289, section 4.3).
     pub target: Duration,
-    /// For how long packets may wait longer: the order of the largest round-trip time (section 4.2).
+    /// Time for which packets may wait longer: the order of the largest round-trip time (section 4.2).
     pub interval: Duration,
     /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
@@ -65,7 +65,7 @@ pub(super) struct CodelState {
     config: Codel,
     /// The largest packet so far: a backlog of one is none (section 5.6).
     largest: u64,
-    /// When the wait will have exceeded the target for an interval.
+    /// Time at which the wait will have exceeded the target for an interval.
     first_above: Option<Instant>,
     dropping: bool,
     /// Whether a packet was dropped at `drop_next` and the next one has not been examined yet.
@@ -165,7 +165,7 @@ impl<P> CodelQueue<P> {
         Ok(())
     }
 
-    /// When the next packet's turn comes.
+    /// Time at which the next packet's turn comes.
     pub(super) fn next_turn(&self, line: &impl Serialiser) -> Option<Instant> {
         self.waiting.front().map(|first| line.turn(first.came.max(self.busy_until)))
     }

@@ -147,7 +147,7 @@ impl<P> FqQueue<P> {
         }
     }
 
-    /// When the next packet's turn comes, whichever it is.
+    /// Time at which the next packet's turn comes, whichever it is.
     pub(super) fn next_turn(&self, line: &impl Serialiser) -> Option<Instant> {
         (self.traffic.packets > 0).then(|| line.turn(self.since.max(self.busy_until)))
     }

@@ -55,7 +55,7 @@ const DIVISORS: [(f64, f64); 6] = [
 const DECAY: f64 = 0.98;
 /// A queue of this many bytes or less drops nothing: two typical packets (section 4.1).
 const SPARED_BYTES: u64 = 2 * 1500;
-/// Up to this probability packets are marked instead (section 5.1).
+/// Probability up to which packets are marked instead (section 5.1).
 const MOST_MARKED: f64 = 0.1;
 
 /// PIE's state of a queue.

@@ -15,7 +15,7 @@ pub struct Red {
     pub min: u64,
     /// Average queue from which on all packets are dropped, or with `gentle` from twice that on.
     pub max: u64,
-    /// How much the queue that a packet finds counts in the average; the paper's 0.002.
+    /// Weight in the average of the queue that a packet finds; the paper's 0.002.
     pub weight: f64,
     /// Probability of a drop as the average approaches `max`, before the packets since the last
     /// drop are considered.
@@ -23,7 +23,7 @@ pub struct Red {
     /// Bytes of a typical packet, in which the time of an idle line is counted. Where the unit of the queue
     /// is bytes, larger packets are dropped in proportion.
     pub typical: u64,
-    /// From `max` to twice `max` the probability rises to one instead of jumping there (Floyd 2000, "gentle").
+    /// Whether the probability rises to one from `max` to twice `max` instead of jumping there (Floyd 2000, "gentle").
     pub gentle: bool,
     /// Whether ECN-capable packets are marked instead of dropped early, as long as the average is
     /// below `max` (RFC 3168, section 7).

@@ -7,9 +7,9 @@ pub(in super::super) trait Serialiser {
     /// The rate at an instant, or on average; none if packets take no time.
     fn rate(&self, at: Instant) -> Option<Rate>;
 
-    /// When a packet that is first in line from `free` on begins to be sent.
+    /// Time at which a packet that is first in line from `free` on begins to be sent.
     fn turn(&self, free: Instant) -> Instant;
 
-    /// When a packet of `octets` that begins to be sent at `turn` has been sent.
+    /// Time by which a packet of `octets` that begins to be sent at `turn` has been sent.
     fn depart(&mut self, turn: Instant, octets: u64) -> Instant;
 }

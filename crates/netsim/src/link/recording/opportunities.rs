@@ -97,13 +97,13 @@ impl NextOpportunity {
         self.recorded.mean_rate()
     }
 
-    /// When bytes that wait from `free` on begin to be sent.
+    /// Time at which bytes that wait from `free` on begin to be sent.
     #[inline(never)]
     pub(in super::super) fn turn(&self, free: Instant) -> Instant {
         if self.left > 0 && free <= self.at { self.at } else { self.time(self.first(free)) }
     }
 
-    /// When the last of `octets` that begin to be sent at `turn` has been sent.
+    /// Time by which the last of `octets` that begin to be sent at `turn` has been sent.
     #[inline(never)]
     pub(in super::super) fn take(&mut self, turn: Instant, octets: u64) -> Instant {
         if self.left == 0 || turn > self.at {

@@ -88,7 +88,7 @@ const COLUMNS: [(&str, Column, &str); 6] = [
 /// Times of a line's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pace {
-    /// At the time in its first cell.
+    /// The pace by the time in its first cell.
     Told,
     /// This time after the previous line.
     Every(Duration),
