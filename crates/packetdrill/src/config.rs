@@ -67,7 +67,8 @@ impl StackConfig {
     }
 }
 
-/// How to run a script. A [`Suite`](crate::Suite) adapts it to the assumptions of the suite that a script belongs to.
+/// Settings of a script's run. A [`Suite`](crate::Suite) adapts it to the assumptions of the suite that a script
+/// belongs to.
 #[derive(Clone, Debug)]
 pub struct RunConfig {
     /// Seed of all tags, TSNs and secrets.

@@ -25,7 +25,7 @@ impl fmt::Display for ParseError {
 
 impl core::error::Error for ParseError {}
 
-/// Why an event could not be parsed.
+/// Reason for which an event could not be parsed.
 #[derive(Debug)]
 pub(crate) enum Trouble {
     /// The event may be well formed, but its words are unknown.

@@ -28,7 +28,7 @@ pub(crate) enum Token {
     Symbol(char),
 }
 
-/// As the script has it.
+/// The token as the script has it.
 impl fmt::Display for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

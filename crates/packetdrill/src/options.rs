@@ -47,7 +47,7 @@ fn unknown(option: &ScriptOption) -> String {
     format!("the option --{}={value} is not supported", option.name)
 }
 
-/// Why an option is invalid; `None` if it is valid.
+/// Reason for which an option is invalid; `None` if it is valid.
 pub(crate) fn is_nonsense(option: &ScriptOption) -> Option<String> {
     let known = vocabulary::is_script_option(&option.name) || is_own(option);
     (!known).then(|| format!("there is no option --{}", option.name))

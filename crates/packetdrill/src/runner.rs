@@ -55,7 +55,7 @@ trait Party: Sized {
     /// Applies an option of the script; returns the tolerance in time if the option sets it.
     fn set_option(&mut self, option: &ScriptOption) -> Result<Option<Duration>, String>;
 
-    /// Why a packet cannot be sent or expected; `None` if it can.
+    /// Reason for which a packet cannot be sent or expected; `None` if it can.
     fn refuses(&self, packet: &Packet, to_send: bool) -> Option<String>;
 
     /// Sends a packet to the stack.

@@ -1,6 +1,6 @@
 //! Reasons to end a script early.
 
-/// Why a script ends early.
+/// Reason for which a script ends early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
     /// The stack diverged from the script.

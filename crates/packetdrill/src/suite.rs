@@ -27,7 +27,7 @@ const SYSTEMS: [&str; 3] = ["FreeBSD", "Linux", "STANDARD"];
 /// Extension of files that mark a script which its suite's own runner cannot run properly.
 const EXPECTED_FAILURE: &str = "exfail";
 
-/// How to run many scripts.
+/// Settings of a run of many scripts.
 #[derive(Clone, Debug)]
 pub struct Suite {
     /// Configuration of each run, apart from what its suite decides.
@@ -88,7 +88,7 @@ pub struct SuiteResults {
     pub unreadable: Vec<String>,
 }
 
-/// Why the paths could not be run.
+/// Reason for which the paths could not be run.
 #[derive(Debug)]
 pub struct SuiteError(String);
 

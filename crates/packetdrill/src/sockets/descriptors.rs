@@ -134,7 +134,7 @@ impl<S: AnySocket> Descriptors<S> {
 pub(crate) struct Progress {
     pub(super) established: bool,
     pub(super) ended: bool,
-    /// Why it ended, until the application was told.
+    /// Error with which it ended, until the application was told.
     pub(super) error: Option<&'static str>,
 }
 

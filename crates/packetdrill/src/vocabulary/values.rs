@@ -84,7 +84,7 @@ pub(super) fn misshapen(name: &str, value: &Expression) -> Option<String> {
     }
 }
 
-/// Why a number does not fit its field; `None` if it fits.
+/// Reason for which a number does not fit its field; `None` if it fits.
 pub(super) fn without_room(name: &str, value: &Expression) -> Option<String> {
     let number = value.number(&constant)?;
     if super::is_among(OTHERS, name) {
