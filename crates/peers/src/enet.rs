@@ -14,9 +14,9 @@ use lab::peers::PeerEnd;
 
 use crate::ends::{Side, transmit};
 
-/// How often an application that draws sixty pictures a second serves its host.
+/// Interval at which an application that draws sixty pictures a second serves its host.
 const FRAME: Duration = Duration::from_micros(16_667);
-/// How often one that does nothing else does.
+/// Interval at which one that does nothing else does.
 const OFTEN: Duration = Duration::from_millis(1);
 
 /// Datagrams on their way in and out.

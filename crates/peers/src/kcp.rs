@@ -18,7 +18,7 @@ const CONVERSATION: u32 = 1;
 /// Packets of the window: what KCP's page gives as an example.
 const WINDOW: u16 = 256;
 
-/// Where KCP writes its datagrams.
+/// Queue into which KCP writes its datagrams.
 #[derive(Clone, Default)]
 struct Out(Rc<RefCell<VecDeque<Vec<u8>>>>);
 
@@ -44,8 +44,8 @@ pub(crate) struct KcpEnd {
 }
 
 impl KcpEnd {
-    /// As it is by default; or, `tuned`, with its page's turbo mode (no delay, 10 ms, resend at 2, no congestion
-    /// control), and a flush after each message and each datagram.
+    /// An end with the default configuration; or, `tuned`, with its page's turbo mode (no delay, 10 ms, resend at 2, no
+    /// congestion control), and a flush after each message and each datagram.
     pub(crate) fn new(side: Side, tuned: bool) -> KcpEnd {
         let out = Out::default();
         let mut kcp = Kcp::new(CONVERSATION, out.clone());

@@ -15,7 +15,7 @@ use netsim::{Checker, HostId, Packet};
 
 use crate::ends::transmit;
 
-/// How soon a message that the network still holds is looked at again.
+/// Time after which a message that the network still holds is looked at again.
 const LOOK: Duration = Duration::from_millis(1);
 
 /// State of messages that have not arrived, by index.

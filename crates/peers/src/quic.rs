@@ -62,8 +62,8 @@ impl ConnectionIdGenerator for Names {
     }
 }
 
-/// As it is by default; or, `tuned`, with a peer that is asked to acknowledge at once and what makes loss as soon as
-/// may be: a single later packet, and no time beyond the round trip.
+/// The default configuration; or, `tuned`, one that asks the peer to acknowledge at once, and declares loss as soon as
+/// may be: after a single later packet, and no time beyond the round trip.
 fn transport(tuned: bool) -> TransportConfig {
     let mut transport = TransportConfig::default();
     transport.enable_segmentation_offload(false);

@@ -14,12 +14,12 @@ use programs::{build, missing};
 
 use crate::ends::{Side, transmit};
 
-/// How often the library advances its timers.
+/// Interval at which the library advances its timers.
 const TICK: Duration = Duration::from_millis(10);
 /// Most bytes of one record of an answer: a packet, or a message.
 const LARGEST: usize = 1 << 24;
 
-/// Why there is no usrsctp on this machine; none where there is.
+/// Reason for which there is no usrsctp on this machine; none where there is.
 pub(crate) fn missing() -> Option<String> {
     program().as_ref().err().cloned()
 }
@@ -45,13 +45,14 @@ pub(crate) struct UsrsctpEnd {
     waiting: VecDeque<Bytes>,
     established: bool,
     ended: bool,
-    /// When the timers advance next; none before the end has anything to do.
+    /// Time at which the timers advance next; none before the end has anything to do.
     tick: Option<Instant>,
 }
 
 impl UsrsctpEnd {
-    /// With its defaults; or, `tuned`, with a timeout of at least 10 ms and at most 400, the I bit on every message (RFC
-    /// 7053), no delay of SACKs, and patience. Small messages leave at once in both. None where the program does not start.
+    /// An end with the library's defaults; or, `tuned`, with a timeout of at least 10 ms and at most 400, the I bit on
+    /// every message (RFC 7053), no delay of SACKs, and patience. Small messages leave at once in both. None where the
+    /// program does not start.
     pub(crate) fn new(side: Side, tuned: bool) -> Option<UsrsctpEnd> {
         let program = Program::start(program().as_ref().ok()?, side, tuned).ok()?;
         Some(UsrsctpEnd {

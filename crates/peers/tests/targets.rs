@@ -26,7 +26,7 @@ fn table<'a>(page: &'a str, title: &str) -> (Vec<Vec<&'a str>>, &'a str) {
     (rows.map(cells).collect(), section.trim().lines().last().unwrap())
 }
 
-/// In how many cells a number misses, as the page has it: `p99 **3**`, or `p99 in 3 of 5 (…)`.
+/// Number of cells in which a number misses, as the page has it: `p99 **3**`, or `p99 in 3 of 5 (…)`.
 fn missed(had: &str, quantity: Quantity) -> usize {
     let Some((_, counts)) = had.split_once(&format!("{quantity} in ")) else {
         return usize::from(had.contains(&format!("{quantity} **")));
