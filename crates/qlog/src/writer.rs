@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::line::EventLine;
 
-/// Before each record.
+/// Byte that begins each record.
 const RECORD_SEPARATOR: u8 = 0x1e;
 
 /// Writes what the sender of an association, a connection or a flow of the laboratory did, as qlog: a JSON text sequence,
