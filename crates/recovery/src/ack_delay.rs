@@ -234,15 +234,15 @@ impl AckDelay {
         self.of(cargo).round_trip(most, self.base.get().or(smoothed)?)
     }
 
-    /// How long the peer waits for the packet that follows a bare one after `gap`: not for longer than its delay. `most` is as
-    /// in [`AckDelay::round_trip`].
+    /// Time for which the peer waits for the packet that follows a bare one after `gap`: not for longer than its delay.
+    /// `most` is as in [`AckDelay::round_trip`].
     pub(crate) fn wait_for_next(&self, gap: Duration, most: Duration) -> Duration {
         let alone = self.base.get().zip(self.round_trip(Cargo::Bare, most, None));
         alone.map_or(gap, |(base, alone)| gap.min(alone.saturating_sub(base)))
     }
 
-    /// As [`AckDelay::round_trip`], for a packet that is followed by another one after `gap`: the peer does not delay
-    /// its acknowledgement for longer than that.
+    /// The round trip of [`AckDelay::round_trip`] for a packet that is followed by another one after `gap`: the peer
+    /// does not delay its acknowledgement for longer than that.
     pub(crate) fn followed_after(
         &self,
         gap: Duration,

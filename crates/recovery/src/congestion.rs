@@ -86,7 +86,7 @@ pub enum Signal {
 /// The first sign of congestion since the window last fell.
 #[derive(Clone, Copy, Debug)]
 pub struct Congested {
-    /// When the signal was detected.
+    /// Time at which the signal was detected.
     pub now: Instant,
     /// Whether a loss or a congestion mark lowers the window.
     pub signal: Signal,

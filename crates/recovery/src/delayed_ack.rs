@@ -80,7 +80,7 @@ impl DelayedAck {
         self.due = Some(self.due.map_or(at, |earlier| earlier.min(at)));
     }
 
-    /// When an acknowledgement must leave; `None` if none is pending.
+    /// Time at which an acknowledgement must leave; `None` if none is pending.
     pub fn due(&self) -> Option<Instant> {
         self.due
     }

@@ -414,7 +414,7 @@ impl Episode {
         self.state_mut().exempt = true;
     }
 
-    /// Why a packet is exempt from the window; `None` if none is.
+    /// Reason for which a packet is exempt from the window; `None` if none is.
     pub(crate) fn exempted(&self) -> Option<Exempt> {
         let state = self.0.as_ref()?;
         state.exempt.then_some(state.exempt_for)

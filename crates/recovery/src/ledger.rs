@@ -197,7 +197,7 @@ impl Ledger {
         ends.map_or(Duration::ZERO, |(oldest, latest)| latest.since(oldest))
     }
 
-    /// How long after the oldest packet in flight on `path` the next one left; nothing if there is none.
+    /// Time between the departures of the oldest packet in flight on `path` and of the next one; zero if there is none.
     pub fn first_gap(&self, path: PathId) -> Duration {
         let list = self.paths.get(path).filter(|list| list.flight.packets > 1);
         let oldest = list.and_then(|list| self.packet(list.head()?));

@@ -32,13 +32,13 @@ use crate::rtt::{Deviation, Ratio};
 /// Every decision about what to retransmit and when. Can be replaced at any time in an association's life.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecoveryPolicy {
-    /// How round-trip times become a retransmission timeout.
+    /// Computation of the retransmission timeout from round-trip times.
     pub rto: RtoPolicy,
     /// The timeout, and the error counter, at consecutive expiries.
     pub backoff: BackoffPolicy,
     /// The timer's new value when an acknowledgement leaves data outstanding.
     pub timer_restart: TimerRestart,
-    /// When a stream counts as thin.
+    /// Condition under which a stream counts as thin.
     pub thin: ThinDetector,
     /// Loss detection other than by the retransmission timer.
     pub loss: LossPolicy,
@@ -54,11 +54,11 @@ pub struct RecoveryPolicy {
     pub acknowledgement: AcknowledgementPolicy,
     /// Data that is sent more than once before any evidence of loss.
     pub redundancy: RedundancyPolicy,
-    /// When larger packets are tried on a path, and when large ones are thought to vanish.
+    /// Conditions under which larger packets are tried on a path, and under which large ones are thought to vanish.
     pub path_mtu: PathMtuPolicy,
 }
 
-/// From round-trip times to the retransmission timeout (RFC 9260, section 6.3.1; RFC 6298).
+/// Computation of the retransmission timeout from round-trip times (RFC 9260, section 6.3.1; RFC 6298).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RtoPolicy {
     /// Gain of the smoothed round-trip time.
@@ -113,8 +113,8 @@ pub enum RttSamples {
     /// as Petlund et al. (2009, section 8) suspect of the SCTP that they measured. A loss makes the sample too long by
     /// the wait for the retransmission (Karn and Partridge 1987). For the reproduction of papers.
     FromFirst,
-    /// As `FromFirst`, measured from the latest transmission: the acknowledgement of an earlier one makes the sample too
-    /// short. For the reproduction of papers.
+    /// Samples as of `FromFirst`, but measured from the latest transmission: the acknowledgement of an earlier one
+    /// makes the sample too short. For the reproduction of papers.
     FromLatest,
 }
 
@@ -134,7 +134,7 @@ pub enum RtoMargin {
     /// expiry was early if the peer acknowledges the first transmission and then reports the retransmission as a
     /// duplicate; over TCP, if the acknowledgement carries a timestamp from before the retransmission.
     Learned,
-    /// As `Learned`, on lines of any rate: on a slow one, a retransmission queues behind earlier
+    /// A margin as of `Learned`, on lines of any rate: on a slow one, a retransmission queues behind earlier
     /// packets and delays later ones. Reports of needless retransmissions tell how long that takes,
     /// the margin at most doubles the longest round trip, and while the peer reports other data a
     /// timeout of any stream is a probe.
@@ -202,16 +202,16 @@ pub enum BackoffEnd {
     Acknowledgement,
 }
 
-/// When the timeout doubles while the stream is thin; it always doubles on a thick stream.
+/// Expiries at which the timeout doubles while the stream is thin; it always doubles on a thick stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThinBackoff {
-    /// At each expiry (RFC 9260, section 6.3.3, rule E2).
+    /// Each expiry (RFC 9260, section 6.3.3, rule E2).
     Exponential,
     /// Never while thin (Petlund et al. 2009, section 5.3): the timeout keeps its value, even if that was doubled
     /// before.
     Linear,
-    /// From expiry n + 1 on; at the first n consecutive expiries while thin the timeout is computed again (Linux
-    /// TCP: 6).
+    /// Expiries from number n + 1 on; at the first n consecutive expiries while thin the timeout is computed again
+    /// (Linux TCP: 6).
     LinearFor(u8),
 }
 
@@ -241,7 +241,7 @@ pub enum TimerRestart {
     },
 }
 
-/// When a stream counts as thin.
+/// Condition under which a stream counts as thin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThinDetector {
     /// Never: the mechanisms for thin streams are off.
@@ -254,9 +254,9 @@ pub enum ThinDetector {
         /// Whether the boundary itself counts as thin (`<=`).
         inclusive: bool,
     },
-    /// As [`ThinDetector::InFlight`] with a threshold of 3, or packets in flight that are at most half full and
-    /// left more than `least` apart on average: a slow stream stays thin however long its round trip, and while an
-    /// outage lets its flight grow.
+    /// The condition of [`ThinDetector::InFlight`] with a threshold of 3, or packets in flight that are at most half
+    /// full and left more than `least` apart on average: a slow stream stays thin however long its round trip, and
+    /// while an outage lets its flight grow.
     FewOrSlow {
         /// Least mean time between packets.
         least: Duration,
@@ -282,7 +282,8 @@ pub struct LossPolicy {
     /// Miss indications that mean loss while the stream is thin (Petlund et al. 2009, section 5.4: 1); `None`:
     /// `dup_threshold`.
     pub dup_threshold_while_thin: Option<u8>,
-    /// When evidence from packets sent later lets a fast-retransmitted unit be fast-retransmitted again.
+    /// Condition under which evidence from packets sent later lets a fast-retransmitted unit be fast-retransmitted
+    /// again.
     pub repeat_fast_retransmit: RepeatFast,
     /// Whether a fast retransmission of the oldest outstanding data restarts the retransmission timer
     /// (RFC 9260, section 7.2.4, rule 4). Where it does not (Linux' SCTP), the timer keeps running and repairs a
@@ -314,7 +315,7 @@ pub struct LossPolicy {
     /// Whether duplicate acknowledgements make the sender check the age of the oldest packet (Vegas; TCP-ER, Yin et
     /// al.).
     pub fine_grained: FineGrainedTimer,
-    /// In fast recovery, with room in the window and no new data, retransmits data that is not known to be lost
+    /// Whether fast recovery, with room in the window and no new data, retransmits data that is not known to be lost
     /// (RFC 6675, section 4, NextSeg, rules 3 and 4). TCP with SACK only.
     pub rescue: bool,
     /// Partial acknowledgements that restart the retransmission timer (RFC 6582, section 3.2, step 3; the names are

@@ -277,7 +277,7 @@ impl Recovery {
         self.rto_if(path, self.is_thin(path))
     }
 
-    /// As [`Recovery::rto`], where it is known whether the stream is thin.
+    /// The timeout of [`Recovery::rto`], where it is known whether the stream is thin.
     fn rto_if(&self, path: PathId, thin: bool) -> Duration {
         let rto = self.paths[path].rto(&self.policy.rto, thin);
         let rto = self.behind_probe(path, rto) + self.wait_for_next(path);
@@ -325,8 +325,9 @@ impl Recovery {
         Cargo::of(self.ledger.oldest_carries_copies(path))
     }
 
-    /// How long the peer waited with the acknowledgement of the oldest packet in flight on `path` for the next one, which is
-    /// no part of round trips where those of the latest packet count. A packet with copies is acknowledged at once.
+    /// Time for which the peer waited with the acknowledgement of the oldest packet in flight on `path` for the next
+    /// one, which is no part of round trips where those of the latest packet count. A packet with copies is
+    /// acknowledged at once.
     fn wait_for_next(&self, path: PathId) -> Duration {
         let delay = self.paths[path].ack_delay.as_deref().filter(|delay| delay.waits_for_next());
         let (Some(delay), Some(most)) = (delay, self.policy.rto.ack_delay) else {

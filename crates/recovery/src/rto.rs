@@ -192,8 +192,9 @@ impl Backoff {
         self.first_at.is_some_and(|at| now < at + span)
     }
 
-    /// How long after the last packet new data may leave in an outage, whatever the window says; `rto` is the timeout without
-    /// back-off. None: the window decides, since timeouts are linear or something was acknowledged since the last expiry but one.
+    /// Time after the last packet at which new data may leave in an outage, whatever the window says; `rto` is the
+    /// timeout without back-off. None: the window decides, since timeouts are linear or something was acknowledged
+    /// since the last expiry but one.
     pub(crate) fn data_after(
         &self,
         now: Instant,

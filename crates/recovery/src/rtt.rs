@@ -65,8 +65,8 @@ pub enum Deviation {
 
 /// Variation before the first RTT sample.
 const UNMEASURED: i64 = i64::MIN;
-/// With each RTT sample, the longest round trip approaches the smoothed one by 1/32 of their distance: a queue that
-/// comes and goes every few seconds is remembered from one peak to the next.
+/// Divisor of the distance by which the longest round trip approaches the smoothed one with each RTT sample: a queue
+/// that comes and goes every few seconds is remembered from one peak to the next.
 const FALL: i64 = 32;
 
 /// SRTT and RTTVAR of one path.

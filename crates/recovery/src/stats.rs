@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 pub enum Cause {
     /// The retransmission timer expired, and the unit was the oldest.
     Timeout,
-    /// As many miss indications arrived as the policy asks for (RFC 9260, section 7.2.4).
+    /// The number of miss indications that the policy asks for arrived (RFC 9260, section 7.2.4).
     Fast,
     /// The unit was retransmitted along with data whose timer expired.
     Bundled,

@@ -9,7 +9,7 @@ use super::Acked;
 const MIN_RTT_THRESH: Duration = Duration::from_millis(4);
 /// Largest increase that may be required (MAX_RTT_THRESH).
 const MAX_RTT_THRESH: Duration = Duration::from_millis(16);
-/// Between the two, this fraction of the round trip is required (MIN_RTT_DIVISOR).
+/// Divisor of the round trip that gives the required increase between the two (MIN_RTT_DIVISOR).
 const MIN_RTT_DIVISOR: u64 = 8;
 /// Samples that a round needs before it is compared (N_RTT_SAMPLE).
 const N_RTT_SAMPLE: u8 = 8;

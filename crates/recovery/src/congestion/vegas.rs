@@ -21,7 +21,8 @@ pub struct Vegas {
     /// BaseRTT: the shortest round trip ever.
     base_rtt: Option<Duration>,
     round: Round,
-    /// In slow start the window doubles every second round trip, so that the others compare equal windows.
+    /// Whether the window doubles in this round trip of slow start: in every second one, so that the others compare
+    /// equal windows.
     doubles: bool,
 }
 

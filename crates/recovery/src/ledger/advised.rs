@@ -13,9 +13,9 @@ pub struct UnitInFlight {
     pub unit: u64,
     /// Bytes of data in the unit.
     pub bytes: u32,
-    /// When it left for the last time.
+    /// Time at which it left for the last time.
     pub sent_at: Instant,
-    /// How often it was sent.
+    /// Number of times that it was sent.
     pub transmissions: u8,
 }
 

@@ -145,7 +145,7 @@ impl Ledger {
         self.packets.binary_search_by_key(&number, |packet| packet.number).ok()
     }
 
-    /// Of the packets in flight on `path` that left no later than `by`, the one with the fewest bytes.
+    /// The packet with the fewest bytes of those in flight on `path` that left no later than `by`.
     pub fn smallest_sent_by(&self, path: PathId, by: Instant) -> Option<Missing> {
         let mut cursor = self.paths.get(path).and_then(|list| list.head());
         let mut smallest: Option<Missing> = None;
@@ -167,7 +167,7 @@ impl Ledger {
         }
     }
 
-    /// As [`Ledger::settle`], for the packet at `index`.
+    /// Settles as [`Ledger::settle`] does the packet at `index`.
     pub(super) fn settle_at(&mut self, index: usize, state: PacketState) {
         let packet = &mut self.packets[index];
         if packet.state == PacketState::InFlight {

@@ -12,11 +12,11 @@ use crate::path_id::PathId;
 /// Most units remembered; the oldest makes room.
 const MEMORY: usize = 32;
 
-/// How long a unit is remembered after its acknowledgement, at least: delay and jitter of a duplicate's report.
+/// Least time for which a unit is remembered after its acknowledgement: delay and jitter of a duplicate's report.
 const LEAST_MEMORY: Duration = Duration::from_secs(10);
 
-/// Until when the peer may report duplicates of a unit first sent at `first_at` and acknowledged at `acked_at`. Its last
-/// retransmission had left by then, and the report of that one takes no longer than the acknowledgement did.
+/// Time until which the peer may report duplicates of a unit first sent at `first_at` and acknowledged at `acked_at`.
+/// Its last retransmission had left by then, and the report of that one takes no longer than the acknowledgement did.
 pub(super) fn reported_until(first_at: Instant, acked_at: Instant) -> Instant {
     acked_at + LEAST_MEMORY.max(acked_at.since(first_at) * 2)
 }

@@ -18,8 +18,8 @@ const ROUNDING: u64 = 1 << 8;
 #[derive(Clone, Copy, Debug)]
 struct Resent {
     unit: u64,
-    /// Until when the peer may report duplicates of it, in nanoseconds, rounded up; in the low byte the path on which
-    /// it had been declared lost.
+    /// Time until which the peer may report duplicates of it, in nanoseconds, rounded up; in the low byte the path on
+    /// which it had been declared lost.
     until_and_path: u64,
 }
 

@@ -6,7 +6,7 @@ use crate::stats::Cause;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum UnitState {
-    /// In flight in its latest packet.
+    /// The unit is in flight in its latest packet.
     Outstanding,
     /// Reported by a gap range, which may be revoked until the cumulative point passes it.
     GapAcked,

@@ -50,7 +50,7 @@ pub struct ProbeAck {
     pub bare_duplicate: bool,
 }
 
-/// How a probe ends (section 7.4.2).
+/// End of a probe (section 7.4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeFate {
     /// Neither a loss nor its absence is proven.

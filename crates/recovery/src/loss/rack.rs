@@ -69,7 +69,8 @@ pub struct Rack {
     extra_quarters: u16,
     /// Number of recoveries for which these quarters stay in force.
     persists: u8,
-    /// When the peer last reported data: microseconds from 1, modulo 2^32; 0 if never. Four bytes, since each path has them.
+    /// Time at which the peer last reported data: microseconds from 1, modulo 2^32; 0 if never. Four bytes, since each
+    /// path has them.
     reported: u32,
     /// Duplicate reports do not count until a packet sent from this one on is delivered.
     round: Option<PacketNumber>,
@@ -196,7 +197,7 @@ impl Rack {
         self.reordering_window(situation, min_rtt.or(rtt.srtt()))
     }
 
-    /// When the retransmission timer expires, packets sent up to this instant are lost, and always the oldest
+    /// Instant up to which the packets sent are lost when the retransmission timer expires, and always the oldest
     /// (section 6.3); `None` before any packet was delivered.
     pub fn lost_at_timeout(&self, now: Instant, window: Duration) -> Option<Instant> {
         self.newest.map(|newest| now.before(newest.rtt + window))

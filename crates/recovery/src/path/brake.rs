@@ -62,7 +62,7 @@ pub(crate) struct Prospect {
 /// Expiries of the retransmission timer.
 #[derive(Clone, Copy, Debug, Default)]
 enum Expired {
-    /// None since the last RTT sample that counts.
+    /// No expiry since the last RTT sample that counts.
     #[default]
     Not,
     /// One since the last RTT sample of a trial.

@@ -1,6 +1,6 @@
 //! Rules for evidence of loss, and for what is retransmitted for it.
 
-/// When a unit is fast-retransmitted more than once.
+/// Condition under which a unit is fast-retransmitted more than once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RepeatFast {
     /// Never: a lost retransmission waits for the timer (RFC 9260, section 7.2.4, rule 5).

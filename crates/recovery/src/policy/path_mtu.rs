@@ -1,4 +1,5 @@
-//! When larger packets are tried on a path, and when large ones are thought to vanish (RFC 8899).
+//! Conditions under which larger packets are tried on a path, and under which large ones are thought to vanish (RFC
+//! 8899).
 
 use base::Duration;
 
@@ -8,7 +9,7 @@ pub const IPV6_MIN_MTU: u16 = 1280;
 /// Bytes of an IP packet that every link of IPv4 carries (RFC 791, section 3.2).
 pub const IPV4_MIN_MTU: u16 = 68;
 
-/// Which sizes are probed (RFC 8899, section 5.3.2, leaves the choice open).
+/// Sizes that are probed (RFC 8899, section 5.3.2, leaves the choice open).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeSizes {
     /// The largest, which mostly passes; then the middle of the remaining sizes, until the path MTU is known

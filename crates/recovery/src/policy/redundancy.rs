@@ -16,7 +16,7 @@ pub struct RedundancyPolicy {
 /// Copies of data in flight that ride along with other data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BundlingPolicy {
-    /// How many previous packets' data rides along at most; 0: as much as fits.
+    /// Most previous packets whose data rides along; 0: as many as fit.
     pub packets: u8,
     /// Most bytes of data in a packet with copies, its own data included; 0: as much as fits.
     pub bytes: u16,

@@ -294,7 +294,7 @@ impl Recovery {
         }
     }
 
-    /// As [`Recovery::watch_round_trip`], where the delay is estimated or copies are weighed.
+    /// Does as [`Recovery::watch_round_trip`], where the delay is estimated or copies are weighed.
     #[inline(never)]
     fn watch_largest(&mut self, now: Instant, path: PathId, news: &PathAck) {
         let state = &mut self.paths[path];
@@ -351,7 +351,7 @@ impl Recovery {
         self.paths[path].ack_delay.is_some() && self.waited_unasked(path, news, measured)
     }
 
-    /// As [`Recovery::waited`], where the delay is estimated.
+    /// Does as [`Recovery::waited`], where the delay is estimated.
     #[inline(never)]
     fn waited_unasked(&self, path: PathId, news: &PathAck, measured: Duration) -> bool {
         let state = &self.paths[path];
@@ -372,7 +372,7 @@ impl Recovery {
         self.paths[path].ack_delay.is_some() && self.is_answered_late(now, path, news)
     }
 
-    /// As [`Recovery::waited_for_next`], where the delay is estimated.
+    /// Does as [`Recovery::waited_for_next`], where the delay is estimated.
     #[inline(never)]
     fn is_answered_late(&mut self, now: Instant, path: PathId, news: &PathAck) -> bool {
         let (may_ask, state) = (self.may_ask(path), &mut self.paths[path]);

@@ -18,7 +18,7 @@ pub type Bundle = SmallVec<[(u64, u32); 2]>;
 /// Placement of copies in a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ride {
-    /// In one run with the packet's own data: all units must touch, so that reported ones ride along too.
+    /// One run with the packet's own data: all units must touch, so that reported ones ride along too.
     Joined,
     /// Each by itself: reported units are left out.
     Apart,
@@ -84,7 +84,7 @@ impl Recovery {
         self.detects_thin(policy.when, path).then_some(policy)
     }
 
-    /// How many packets back copies on `path` reach at most at present, apart from the brake.
+    /// Most packets back that copies on `path` reach at present, apart from the brake.
     fn furthest_copy(&self, path: PathId) -> u8 {
         let packets = self.policy.redundancy.bundling.map_or(0, |policy| policy.packets);
         let furthest = if packets == 0 { u8::MAX } else { packets };
@@ -92,7 +92,7 @@ impl Recovery {
         if pays { self.furthest_worth(path, furthest) } else { 0 }
     }
 
-    /// How many of `most` packets back on `path` have copies that do not cost more than they gain.
+    /// Number of packets back on `path`, of `most`, whose copies do not cost more than they gain.
     fn furthest_worth(&self, path: PathId, most: u8) -> u8 {
         let state = &self.paths[path];
         let weighs = self.policy.redundancy.bundling.is_some_and(|policy| policy.weighed);
@@ -129,8 +129,8 @@ impl Recovery {
         now.since(left) <= share.of(within)
     }
 
-    /// How many packets back copies in `packet` may reach by their value. While that value is in doubt, one packet
-    /// in [`TRIED_WITHOUT`] carries none, and its round trip is compared.
+    /// Number of packets back that copies in `packet` may reach by their value. While that value is in doubt, one
+    /// packet in [`TRIED_WITHOUT`] carries none, and its round trip is compared.
     fn worthy(&self, path: PathId, packet: PacketNumber) -> u8 {
         let state = &self.paths[path];
         let Some(policy) = self.policy.redundancy.bundling.filter(|policy| policy.weighed) else {

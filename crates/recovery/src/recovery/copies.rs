@@ -25,7 +25,7 @@ impl Recovery {
         }
     }
 
-    /// As [`Recovery::arm_copy`], if the policy has copies.
+    /// Does as [`Recovery::arm_copy`], if the policy has copies.
     #[inline(never)]
     fn arm_copy_of(&mut self, now: Instant, path: PathId, packet: PacketNumber) {
         let Some(after) = self.copy_after(path) else { return };

@@ -99,7 +99,7 @@ impl Recovery {
         }
     }
 
-    /// As [`Recovery::judge_loss`], if the policy undoes falls.
+    /// Does as [`Recovery::judge_loss`], if the policy undoes falls.
     #[inline(never)]
     fn judge_fall(&mut self, now: Instant, path: PathId, news: &PathAck, context: AckContext) {
         let echoed = context.echo_age.filter(|_| context.advanced).map(|age| now.before(age));

@@ -154,7 +154,7 @@ impl Recovery {
         }
     }
 
-    /// As [`Recovery::note_delayed_ack`], with one packet in flight.
+    /// Does as [`Recovery::note_delayed_ack`], with one packet in flight.
     #[inline(never)]
     fn note_wait_of_one(&mut self, now: Instant, path: PathId) {
         if self.asked_for_last(path) {

@@ -111,7 +111,7 @@ impl Recovery {
         }
     }
 
-    /// As [`Recovery::hasten_timer`], with two packets in flight.
+    /// Does as [`Recovery::hasten_timer`], with two packets in flight.
     #[inline(never)]
     fn hasten_timer_of_two(&mut self, now: Instant, path: PathId) {
         let rto = self.rto(path);
@@ -178,7 +178,7 @@ impl Recovery {
         }
     }
 
-    /// As [`Recovery::restart_early_timer`], if the policy has that timer.
+    /// Does as [`Recovery::restart_early_timer`], if the policy has that timer.
     #[inline(never)]
     fn set_early_timer(&mut self, now: Instant, path: PathId, least: Duration) {
         let oldest = self.ledger.oldest_sent_at(path).filter(|_| self.has_early_room(path));

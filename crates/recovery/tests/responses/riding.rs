@@ -1,4 +1,4 @@
-//! Which units in flight ride along with new data.
+//! Units in flight that ride along with new data.
 
 use std::sync::Arc;
 
