@@ -161,7 +161,7 @@ pub struct Axis {
     /// Unit of the numbers; none for plain numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
-    /// How values are placed; none is linear.
+    /// Placement of values; none is linear.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale: Option<Scale>,
     /// Names of the places 0, 1, 2, ...
@@ -183,7 +183,7 @@ impl Axis {
     }
 }
 
-/// How values are placed on an axis.
+/// Placement of values on an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
@@ -201,7 +201,7 @@ pub enum Scale {
 pub struct Series {
     /// Name, unlike all others of the figure.
     pub name: String,
-    /// How its points are joined.
+    /// Lines that join its points.
     pub shape: Shape,
     /// Whether the points are the paper's.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -220,7 +220,7 @@ impl Series {
     }
 }
 
-/// How the points of a series are joined.
+/// Lines that join the points of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shape {
@@ -240,9 +240,9 @@ pub enum Shape {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Point {
-    /// With an interval: x, y, low, high.
+    /// A point with an interval: x, y, low, high.
     Bounded(f64, f64, f64, f64),
-    /// Without: x, y.
+    /// A point without an interval: x, y.
     Plain(f64, f64),
 }
 

@@ -1,4 +1,4 @@
-//! From a plan's results to the figures of its report: those that it asks for in `[[figure]]`, or sensible ones.
+//! Figures of a report from a plan's results: those that it asks for in `[[figure]]`, or sensible ones.
 
 mod defaults;
 mod distributions;

@@ -276,7 +276,7 @@ fn number_told(one: &Number<'_>) -> String {
     }
 }
 
-/// In which cells, and compared with which.
+/// Cells of an expectation, and those compared with.
 fn case(one: &Expectation) -> String {
     let case = case_told(&one.number());
     match one.other_number().map(|other| case_told(&other)) {

@@ -28,7 +28,7 @@ const COLOURS: &str = include_str!("colours.json");
 struct Layout {
     /// Width in pixels.
     width: f64,
-    /// Of the plot without its surroundings, in pixels.
+    /// Height of the plot without its surroundings, in pixels.
     plot_height: f64,
     /// Whether there is room for the names of axes and of curves, and for how rare a share is.
     is_spacious: bool,

@@ -1,4 +1,4 @@
-//! Where values of a key stand on an axis: as numbers with a unit, or as names side by side.
+//! Positions of a key's values on an axis: as numbers with a unit, or as names side by side.
 
 use super::spot::last_word;
 use super::{rounded, units};
@@ -14,7 +14,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// For these values, each once, of a key. Numbers become names where `named`.
+    /// The places of these values, each once, of a key. Numbers become names where `named`.
     pub(super) fn new(texts: &[String], key: &str, wished: &AxisSection, named: bool) -> Places {
         let numbers = numbers(texts);
         let mut axis = axis(wished, &last_word(key), "");
@@ -50,7 +50,7 @@ impl Places {
         self.places.iter().find(|(name, _)| name == text).map(|(_, place)| *place)
     }
 
-    /// Where the paper's point stands: a number on an axis of numbers, a name among names.
+    /// Position of the paper's point: a number on an axis of numbers, a name among names.
     pub(super) fn of_paper(&self, place: &Place) -> Option<f64> {
         match (place, &self.axis.categories) {
             (Place::Number(number), None) => Some(*number),

@@ -118,7 +118,7 @@ fn values(found: &[Found<'_>], of: impl Fn(&Spot) -> &String) -> Vec<String> {
     all.filter(|text| seen.insert((*text).clone())).cloned().collect()
 }
 
-/// By what the numbers are multiplied, and the axis that they then stand on.
+/// Factor by which the numbers are multiplied, and the axis on which they then stand.
 fn value_axis(section: &FigureSection, wished: &AxisSection, found: &[Found<'_>]) -> (f64, Axis) {
     let unit = found.first().map_or("", |one| &*one.numbers.unit);
     let most = found.iter().map(|one| one.numbers.mean().abs()).fold(0.0, f64::max);

@@ -10,7 +10,7 @@ use lab::plan::{FigureKind, FigureSection};
 /// Keys and their values as text.
 pub(super) type Texts = Vec<(String, String)>;
 
-/// Where something stands: in which of the figures, in which of its series, at which place.
+/// Place of something: its figure, its series there, and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Spot {
     /// Swept keys that are not drawn: a figure for each combination of their values.
@@ -71,7 +71,7 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// Where something of a cell stands; nowhere if it is not meant.
+    /// Place of something of a cell; none if it is not meant.
     pub(super) fn spot(
         &self,
         cell: &[(String, String)],

@@ -10,7 +10,7 @@ use super::{FONT, Layout, Theme};
 
 /// Room above the plot that the labels take.
 pub(super) const ROOM: f64 = 26.0;
-/// Between two labels.
+/// Distance between two labels.
 const GAP: f64 = 10.0;
 
 /// The ends of all curves, from left to right.
@@ -20,7 +20,7 @@ pub(super) struct Ends {
     labels: Vec<f64>,
 }
 
-/// Where the labels stand upwards: a little above the plot, which begins at zero.
+/// Vertical position of the labels: a little above the plot, which begins at zero.
 const BASE: f64 = -14.0;
 
 /// The end of a curve and its label.
@@ -32,7 +32,7 @@ struct End {
 }
 
 impl Ends {
-    /// None where there are no such curves, or more than have room for a label each.
+    /// The ends of the curves; none where there are no such curves, or more than have room for a label each.
     pub(super) fn new(
         (x, y): (&Axis<'_>, &Axis<'_>),
         series: &[Series],
@@ -69,7 +69,7 @@ impl Ends {
     }
 }
 
-/// Where the greatest value stands: at the level before it, since a share of one has no place on the axis.
+/// Position of the greatest value: at the level before it, since a share of one has no place on the axis.
 fn end((x, y): (&Axis<'_>, &Axis<'_>), index: usize, series: &Series, named: bool) -> Option<End> {
     let last = series.points.last().filter(|last| y.is_beyond(last.y()))?;
     if series.shape != Shape::Step {

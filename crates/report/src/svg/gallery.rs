@@ -11,7 +11,7 @@ use super::{Drawing, FONT};
 /// Room for all pictures of a row.
 const ROOM: f64 = 800.0;
 const GAP: f64 = 12.0;
-/// Of a picture that does not say its size.
+/// Size of a picture that does not say its own.
 const SIZE: (f64, f64) = (200.0, 150.0);
 
 pub(super) fn draw(columns: &[String], rows: &[GalleryRow]) -> Drawing {

@@ -23,7 +23,7 @@ pub(super) fn dash(theme: &Theme, series: &[Series], index: usize) -> Option<&'s
     }
 }
 
-/// Where each entry of the legend begins, in as many rows as it takes.
+/// Beginnings of the legend's entries, in as many rows as it takes.
 pub(super) fn place(series: &[Series], width: f64) -> Vec<(f64, f64)> {
     let (mut x, mut y) = (0.0, 14.0);
     let place = |one: &Series| {

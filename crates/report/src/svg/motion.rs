@@ -11,7 +11,7 @@ use super::super::numbers::{short, tick};
 use super::super::scale::px;
 use super::{Drawing, Theme, Themes, WIDTH, frame};
 
-/// Where packets leave and arrive, and where the bars begin and time ends.
+/// Positions at which packets leave and arrive, and at which the bars begin and time ends.
 const LEFT: f64 = 70.0;
 const RIGHT: f64 = WIDTH - 70.0;
 const TOP: f64 = 26.0;

@@ -246,7 +246,7 @@ impl Plot<'_> {
     }
 }
 
-/// From the lower to the upper bound, with a cap at each.
+/// A line from the lower to the upper bound, with a cap at each.
 fn whisker(x: f64, low: f64, high: f64, colour: &str) -> Markup {
     html! {
         path stroke=(colour) stroke-width="1.4" fill="none"
@@ -254,7 +254,7 @@ fn whisker(x: f64, low: f64, high: f64, colour: &str) -> Markup {
     }
 }
 
-/// Around the upper bounds forwards and the lower ones back.
+/// The path around the upper bounds forwards and the lower ones back.
 fn band_path(bounded: &[(f64, (f64, f64))], shape: Shape) -> String {
     let steps = shape == Shape::Step;
     let mut path = String::new();
