@@ -4,7 +4,7 @@ use hdrhistogram::Counter;
 
 use crate::numbers::{nearest_rank, value_at_rank};
 
-/// How far a value that stands for a bin may be from the values in it.
+/// Largest error of a value that stands for a bin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precision {
     /// Two significant digits: at most 1 %.
@@ -104,7 +104,7 @@ impl<C: Counter> Histogram<C> {
         if self.count() == 0 { 0.0 } else { within as f64 / self.count() as f64 }
     }
 
-    /// How often each value came: the highest value of its bin and the count, by increasing value.
+    /// Counts of the values: the highest value of each bin and the count, by increasing value.
     pub fn bins(&self) -> Vec<(u64, u64)> {
         self.steps().collect()
     }

@@ -34,7 +34,7 @@ pub fn quantile_ranks(count: u64, quantile: f64, confidence: f64) -> Option<Quan
     (low >= 1 && high <= count).then_some(QuantileRanks { low, high })
 }
 
-/// How many of `0..count` from the beginning satisfy `holds`, which turns false once and for all.
+/// Number of values of `0..count`, from the beginning, that satisfy `holds`, which turns false once and for all.
 fn partition(count: u64, holds: impl Fn(u64) -> bool) -> u64 {
     let (mut from, mut to) = (0, count);
     while from < to {

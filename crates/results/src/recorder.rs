@@ -121,7 +121,7 @@ impl LatencyRecorder {
         }
     }
 
-    /// How often each latency came: its bin's highest value in nanoseconds, and the count.
+    /// Counts of the latencies: each bin's highest value in nanoseconds, and the count.
     pub fn bins(&self) -> Vec<(u64, u64)> {
         self.histogram.bins()
     }

@@ -69,7 +69,7 @@ pub struct Curve {
     pub x: Quantity,
     /// Quantity on the vertical axis.
     pub y: Quantity,
-    /// In the order in which they are joined.
+    /// Points in the order in which they are joined.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -141,7 +141,7 @@ impl Quantity {
 }
 
 impl core::fmt::Display for Quantity {
-    /// As a label: `time (s)`.
+    /// The quantity as a label: `time (s)`.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self.unit.is_empty() {
             true => f.write_str(&self.label),

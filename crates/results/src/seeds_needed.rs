@@ -1,11 +1,11 @@
-//! How many runs a quantile takes.
+//! Number of runs that a quantile takes.
 
 use crate::interval::quantile_ranks;
 use crate::recorder::LatencyRecorder;
 use crate::seeds::{CONFIDENCE, runs_for_quantile};
 
-/// How many seeds it takes to know a quantile to within a share of it, either way, judged by those that were run: the
-/// interval narrows with the square root of the values.
+/// Number of seeds that it takes to know a quantile to within a share of it, either way, judged by those that were run:
+/// the interval narrows with the square root of the values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SeedsNeeded {
     /// This number of seeds.
@@ -48,7 +48,7 @@ pub fn seeds_for_quantile(
     Some(SeedsNeeded::Seeds(((seeds as f64 * share).ceil() as u64).max(1)))
 }
 
-/// How many times more the share of values up to the quantile varies than it would if all values were independent; at
+/// Factor by which the share of values up to the quantile varies more than it would if all values were independent; at
 /// least 1.
 fn design_effect(by_seed: &[LatencyRecorder], pooled: &LatencyRecorder, quantile: f64) -> f64 {
     let Some(bound) = pooled.quantile(quantile) else { return 1.0 };

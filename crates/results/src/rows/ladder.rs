@@ -25,7 +25,7 @@ pub struct Ladder {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Arrow {
-    /// Which side sent it: 0 or 1.
+    /// Side that sent it: 0 or 1.
     pub from: u8,
     /// Time at which it was sent, in milliseconds.
     pub sent_ms: f64,

@@ -1,4 +1,4 @@
-//! How rows are written: those of one group of flows, or of a study, at a time.
+//! Rows as they are written: those of one group of flows, or of a study, at a time.
 
 use std::borrow::Cow;
 
