@@ -62,7 +62,7 @@ pub struct Searched {
     pub stopped: bool,
 }
 
-/// Why a search found nothing.
+/// Reason for which a search found nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum FitError {
     /// Every setting that was tried contradicts itself.
