@@ -60,7 +60,7 @@ impl AuthenticationOptions {
     }
 }
 
-/// Why a shared key cannot be changed.
+/// Reason for which a shared key cannot be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyError {
     /// No association has this identifier: it was released, or belongs to another endpoint.

@@ -114,7 +114,7 @@ pub(crate) struct StateCookie {
     pub(crate) key_vectors: Option<Box<KeyVectors>>,
 }
 
-/// Why a cookie was rejected.
+/// Reason for which a cookie was rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CookieError {
     /// The cookie does not have the form of this endpoint's cookies.

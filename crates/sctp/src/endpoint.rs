@@ -82,7 +82,7 @@ pub struct Endpoint {
     stats: EndpointStats,
 }
 
-/// Why an association cannot be opened.
+/// Reason for which an association cannot be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectError {
     /// An association with this address and port exists.
@@ -158,8 +158,8 @@ impl Endpoint {
         Ok(id)
     }
 
-    /// As [`Endpoint::connect`], but INIT waits for [`AssociationMut::begin`](crate::AssociationMut::begin), since a layer below has to be set up
-    /// first. Until then no timer runs; messages may be sent as after `connect`.
+    /// Opens as [`Endpoint::connect`] does, but INIT waits for [`AssociationMut::begin`](crate::AssociationMut::begin),
+    /// since a layer below has to be set up first. Until then no timer runs; messages may be sent as after `connect`.
     ///
     /// # Errors
     /// [`ConnectError`].

@@ -79,7 +79,7 @@ pub struct AssociationOptions {
     pub reconfiguration: ReconfigurationPolicy,
     /// Most retransmissions of INIT or COOKIE ECHO (Max.Init.Retransmits).
     pub max_init_retransmits: u8,
-    /// When data leaves a path for another one, with several paths.
+    /// Conditions under which data leaves a path for another one, with several paths.
     pub switchover: SwitchoverPolicy,
 }
 

@@ -102,7 +102,7 @@ impl Phase {
         }
     }
 
-    /// As [`Phase::next_timeout`], while the association is being set up or shut down.
+    /// The deadline of [`Phase::next_timeout`], while the association is being set up or shut down.
     #[cold]
     #[inline(never)]
     fn next_timeout_at_an_end(&self) -> Option<Instant> {

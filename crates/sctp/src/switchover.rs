@@ -21,7 +21,7 @@ pub enum PathState {
     Inactive,
 }
 
-/// When data leaves a path for another one, and whether it takes several at once.
+/// Conditions under which data leaves a path for another one, and whether it takes several at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SwitchoverPolicy {
     /// Condition under which a path is potentially failed, so that data leaves it before it is inactive.
@@ -61,7 +61,7 @@ pub struct Redundancy {
     pub paths: u8,
 }
 
-/// When DATA is sent on several paths at once.
+/// Condition under which DATA is sent on several paths at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RedundantWhen {
     /// Each message takes one path.

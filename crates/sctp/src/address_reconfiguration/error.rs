@@ -1,9 +1,9 @@
-//! Why an address cannot be changed.
+//! Reasons for which an address cannot be changed.
 
 use core::fmt;
 use core::net::IpAddr;
 
-/// Why an address cannot be changed. Nothing was changed.
+/// Reason for which an address cannot be changed. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressError {
     /// The association is unknown, not set up yet, or closing.

@@ -117,7 +117,7 @@ impl Association {
         remotes
     }
 
-    /// Where the paths lead, confirmed or not, if there are several; otherwise empty.
+    /// Remote addresses of the paths, confirmed or not, if there are several; otherwise empty.
     pub(crate) fn remotes_of_several(&self) -> SmallVec<[SocketAddr; PATHS_MAX]> {
         match self.paths.is_single() {
             true => SmallVec::new(),

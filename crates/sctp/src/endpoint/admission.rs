@@ -10,7 +10,7 @@ use crate::control::OwnedCause;
 use crate::cookie::StateCookie;
 use crate::wire::Packet;
 
-/// Why a peer's association is refused.
+/// Reason for which a peer's association is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Refusal {
     PerPeer,

@@ -74,7 +74,7 @@ impl Endpoint {
         self.of_origin(self.table.by_peer(meta.remote, port), meta)
     }
 
-    /// As [`Endpoint::by_peer`], whatever the port of the encapsulation.
+    /// The association of [`Endpoint::by_peer`], whatever the port of the encapsulation.
     pub(super) fn by_transport_address(
         &self,
         meta: DatagramMeta,

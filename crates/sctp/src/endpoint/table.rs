@@ -98,7 +98,7 @@ type Peer = (IpAddr, u16, u16);
 struct Further {
     /// Confirmed addresses of the peer.
     peers: Vec<Peer>,
-    /// Where its paths lead, confirmed or not.
+    /// Remote addresses of its paths, confirmed or not.
     paths: Vec<SocketAddr>,
 }
 

@@ -1,10 +1,10 @@
-//! Why a reconfiguration cannot be requested.
+//! Reasons for which a reconfiguration cannot be requested.
 
 use core::fmt;
 
 use crate::wire::StreamId;
 
-/// Why a reconfiguration cannot be requested. Nothing was changed.
+/// Reason for which a reconfiguration cannot be requested. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReconfigureError {
     /// The association is unknown, not set up yet, or closing.

@@ -1,4 +1,4 @@
-//! When to send a SACK (RFC 9260, section 6.2; the I bit of RFC 7053).
+//! Times at which a SACK is sent (RFC 9260, section 6.2; the I bit of RFC 7053).
 
 use base::{Duration, Instant};
 use recovery::policy::AcknowledgementPolicy;

@@ -128,7 +128,7 @@ impl Violation {
     }
 }
 
-/// Why a chunk cannot be part of a message.
+/// Reason for which a chunk cannot be part of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// The peer violated a rule.

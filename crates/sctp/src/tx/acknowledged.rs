@@ -10,7 +10,7 @@ use super::sender::Sender;
 use crate::wire::Tsn;
 use crate::wire::chunk::Sack;
 
-/// Why a SACK is invalid.
+/// Reason for which a SACK is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SackError {
     /// The cumulative TSN ack was never sent.

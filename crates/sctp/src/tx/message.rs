@@ -72,7 +72,7 @@ pub(crate) struct Fragment {
     pub(crate) payload: Bytes,
 }
 
-/// How a message is sent: its [`SendOptions`] without the key, which few messages select.
+/// Manner in which a message is sent: its [`SendOptions`] without the key, which few messages select.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Manner {
     pub(crate) unordered: bool,

@@ -40,7 +40,7 @@ pub(super) struct PartialMessage {
 }
 
 impl PartialMessage {
-    /// Why the message must be abandoned now, after `transmissions` transmissions; `None` if it need not be.
+    /// Reason for which the message must be abandoned now, after `transmissions` transmissions; `None` if not.
     fn exhausted(&self, now: Instant, transmissions: u8) -> Option<AbandonReason> {
         match self.reliability {
             Reliability::Lifetime(lifetime) if now >= self.queued_at + lifetime => {

@@ -12,7 +12,7 @@ mod weighted_fair;
 
 pub(super) use self::rank::{Clock, Rank};
 
-/// How streams share the connection (SCTP_STREAM_SCHEDULER of RFC 8260, section 4.3.2).
+/// Rule by which streams share the connection (SCTP_STREAM_SCHEDULER of RFC 8260, section 4.3.2).
 ///
 /// If messages [interleave](crate::Extensions::INTERLEAVING), the scheduler chooses for each fragment; otherwise a
 /// partly sent message is completed first.

@@ -21,8 +21,9 @@ pub enum Reliability {
     Lifetime(Duration),
     /// Most retransmissions of the message; 0 means sent once (SCTP_PR_SCTP_RTX).
     Retransmissions(u32),
-    /// As [`Reliability::Full`], until the send buffer is full: then it makes room for more important messages
-    /// (SCTP_PR_SCTP_PRIO). A smaller number is more important, and a message of any other kind counts as 0.
+    /// Importance of a message that is retransmitted as with [`Reliability::Full`], until the send buffer is full: then
+    /// it makes room for more important messages (SCTP_PR_SCTP_PRIO). A smaller number is more important, and a message
+    /// of any other kind counts as 0.
     Priority(u32),
 }
 
@@ -78,7 +79,7 @@ pub struct MessagePart {
     pub end_of_record: bool,
 }
 
-/// Why a message was abandoned.
+/// Reason for which a message was abandoned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AbandonReason {
     /// The message was queued or retransmitted for longer than [`Reliability::Lifetime`].
@@ -107,7 +108,7 @@ pub struct Abandoned {
     pub sent: bool,
 }
 
-/// Why a message was not accepted. No part of it was kept.
+/// Reason for which a message was not accepted. No part of it was kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendError {
     /// The association has no such outbound stream.

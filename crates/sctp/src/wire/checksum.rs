@@ -23,7 +23,7 @@ pub(crate) fn compute(packet: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(&beginning.0), after)
 }
 
-/// As [`compute`], for a packet of at most [`SHORT`] bytes.
+/// The checksum of [`compute`], for a packet of at most [`SHORT`] bytes.
 fn compute_short(packet: &[u8]) -> u32 {
     let mut copy = [0; SHORT];
     let copy = &mut copy[..packet.len()];

@@ -38,15 +38,15 @@ pub enum Parameter<'a> {
     Ipv4Address(Ipv4Addr),
     /// A further address of the sender.
     Ipv6Address(Ipv6Addr),
-    /// In INIT ACK only: returned unchanged in COOKIE ECHO.
+    /// State cookie, in INIT ACK only: returned unchanged in COOKIE ECHO.
     StateCookie(&'a [u8]),
-    /// In INIT ACK only: a parameter of the INIT, header included, that the sender did not recognize.
+    /// A parameter of the INIT, header included, that the sender did not recognize; in INIT ACK only.
     UnrecognizedParameter(&'a [u8]),
-    /// In INIT only: requested extension of the state cookie's lifetime, in whole milliseconds.
+    /// Requested extension of the state cookie's lifetime, in whole milliseconds; in INIT only.
     CookiePreservative(Duration),
     /// A host name: answered with ABORT and the cause "Unresolvable Address".
     HostNameAddress(RawParameter<'a>),
-    /// In INIT only: the kinds of addresses that the sender supports.
+    /// Kinds of addresses that the sender supports; in INIT only.
     SupportedAddressTypes(AddressTypes),
     /// The sender supports explicit congestion notification.
     EcnCapable,

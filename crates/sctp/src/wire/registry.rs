@@ -159,7 +159,7 @@ numbers! { ParameterType:
     ADD_IP_ADDRESS = 0xc001, "Add IP Address";
     /// An address that the sender deletes (RFC 5061, section 4.2.2).
     DELETE_IP_ADDRESS = 0xc002, "Delete IP Address";
-    /// Why a request was refused (RFC 5061, section 4.2.3).
+    /// Reason for which a request was refused (RFC 5061, section 4.2.3).
     ERROR_CAUSE_INDICATION = 0xc003, "Error Cause Indication";
     /// The address to which the sender wants data to be sent (RFC 5061, section 4.2.4).
     SET_PRIMARY_ADDRESS = 0xc004, "Set Primary Address";

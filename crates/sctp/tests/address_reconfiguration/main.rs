@@ -123,7 +123,7 @@ impl Mobile {
             .map(|sent| (sent.at.since(T0).as_nanos() as f64 / 1e6, sent))
     }
 
-    /// When chunks of this type left a host, and from and to where.
+    /// Times at which chunks of this type left a host, with their source and destination.
     fn times_of(&self, host: HostId, chunk_type: ChunkType) -> Vec<(f64, SocketAddr, SocketAddr)> {
         let with = self.sent_by(host).filter(|(_, sent)| sent.has(chunk_type));
         with.map(|(at, sent)| (at, sent.source, sent.to)).collect()

@@ -71,7 +71,7 @@ fn forward(foe: &mut Foe, offset: u32, skips: &[(u16, u16)]) -> Vec<Vec<u8>> {
     foe.chunk(FORWARD_TSN, 0, &value)
 }
 
-/// As `forward_tsn`, an I-FORWARD-TSN.
+/// I-FORWARD-TSN as of `forward`.
 fn i_forward(foe: &mut Foe, offset: u32, skips: &[(u16, u32)]) -> Vec<Vec<u8>> {
     let mut value = tsn(offset).to_vec();
     for (stream, mid) in skips {

@@ -31,7 +31,7 @@ impl Foe {
         Foe::with(Bench::established())
     }
 
-    /// With a bench whose association is set up.
+    /// A foe of a bench whose association is set up.
     pub(crate) fn with(bench: Bench) -> Foe {
         Foe { bench }
     }

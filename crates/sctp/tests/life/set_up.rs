@@ -18,8 +18,8 @@ use crate::support::{Pair, RTT, half, options};
 
 const CLIENTS: u64 = 10_000;
 
-/// Of [`CLIENTS`], those that are not set up within ten seconds, and the most packets that one of them
-/// sent in the meantime.
+/// Number of the [`CLIENTS`] that are not set up within ten seconds, and the most packets that one of them sent in the
+/// meantime.
 fn failures(policy: &RecoveryPolicy) -> (u64, usize) {
     let (mut failed, mut most) = (0, 0);
     let own: AssociationOptions = options(policy.clone());

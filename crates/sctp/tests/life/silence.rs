@@ -39,7 +39,7 @@ fn step_at(at: Instant) -> ProfileStep {
     ProfileStep { at, delay: None, jitter: None, rate: RateChange::Keep, loss: None }
 }
 
-/// When the association with the server failed at the client, and why.
+/// Time at which the association with the server failed at the client, and the reason.
 fn end(pair: &Pair) -> Option<(Instant, &Event)> {
     let ended = |event: &Event| matches!(event, Event::Failed(_) | Event::Closed);
     let mut all = pair.client().events.iter();

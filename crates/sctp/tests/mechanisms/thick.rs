@@ -1,4 +1,4 @@
-//! With thick traffic `thin` sends exactly the packets of `lksctp`, and so does each of its mechanisms.
+//! Thick traffic: `thin` sends exactly the packets of `lksctp`, and so does each of its mechanisms.
 
 use base::Duration;
 use recovery::RecoveryPolicy;

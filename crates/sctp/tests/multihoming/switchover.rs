@@ -84,7 +84,7 @@ fn a_spurious_timeout_of_a_short_timer_does_not_flap() {
     assert_eq!(run(SwitchoverPolicy::EVIDENCE), (vec![], 0));
 }
 
-/// From 5 s on the first path's delay rises by 10 ms each way every 250 ms; it dies at 10 s.
+/// Two paths; from 5 s on the first one's delay rises by 10 ms each way every 250 ms; it dies at 10 s.
 fn leaving() -> [Directions<LinkConfig>; 2] {
     let mut links = even();
     links[1] = Directions::both(LinkConfig::with_delay(Duration::from_millis(80)));

@@ -36,7 +36,7 @@ fn pair(lost: &[u64], lost_of_server: &[u64]) -> Pair {
     pair_over(RTT, permissive(), lost, lost_of_server)
 }
 
-/// As [`pair`], over another round trip and with other options.
+/// A pair as of [`pair`], over another round trip and with other options.
 fn pair_over(
     rtt: Duration,
     options: AssociationOptions,

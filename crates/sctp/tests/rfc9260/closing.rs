@@ -28,7 +28,7 @@ fn close_by_peer(bench: &mut Bench) -> Vec<Vec<u8>> {
     bench.give_right(|p| p.append(Shutdown { cumulative_tsn_ack }).unwrap())
 }
 
-/// In SHUTDOWN-SENT.
+/// A bench in SHUTDOWN-SENT.
 fn closing() -> Bench {
     let mut bench = Bench::established();
     let id = bench.id();
@@ -37,7 +37,7 @@ fn closing() -> Bench {
     bench
 }
 
-/// In SHUTDOWN-RECEIVED, with a message outstanding.
+/// A bench in SHUTDOWN-RECEIVED, with a message outstanding.
 fn closed_on() -> Bench {
     let mut bench = Bench::established();
     send(&mut bench).unwrap();
@@ -47,7 +47,7 @@ fn closed_on() -> Bench {
     bench
 }
 
-/// In SHUTDOWN-ACK-SENT.
+/// A bench in SHUTDOWN-ACK-SENT.
 fn agreed() -> Bench {
     let mut bench = Bench::established();
     assert_eq!(all_names(&close_by_peer(&mut bench)), ["SHUTDOWN ACK"]);

@@ -61,7 +61,7 @@ impl Opening {
         Opening { bench, id, init }
     }
 
-    /// In COOKIE-ECHOED, with what it sent.
+    /// An opening in COOKIE-ECHOED, with what it sent.
     fn echoed() -> (Opening, Vec<Vec<u8>>) {
         let mut opening = Opening::new();
         let sent = opening.bench.give_right(|p| p.append(answer(PEER_TAG)).unwrap());

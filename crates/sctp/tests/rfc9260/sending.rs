@@ -55,7 +55,7 @@ fn established(initial_tsn: Option<Tsn>) -> Bench {
     Bench::established_with(EndpointOptions { accepted, initial_tsn, ..Default::default() }, &[])
 }
 
-/// With I-DATA instead of DATA.
+/// A bench with I-DATA instead of DATA.
 fn interleaving() -> Bench {
     let accepted = AssociationOptions {
         policy: plain().into(),

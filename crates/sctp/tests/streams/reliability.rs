@@ -1,4 +1,4 @@
-//! When a sent message is abandoned.
+//! Times at which a sent message is abandoned.
 
 use std::sync::Arc;
 

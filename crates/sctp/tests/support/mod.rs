@@ -201,7 +201,7 @@ impl Pair {
         }
     }
 
-    /// When the client's packets with DATA left, in microseconds after [`T0`], and the TSNs in them,
+    /// Times at which the client's packets with DATA left, in microseconds after [`T0`], and the TSNs in them,
     /// counted from 0.
     pub(crate) fn data_sent(&self) -> Vec<(f64, Vec<u32>)> {
         self.sim.checker().data_of(self.client)
@@ -215,7 +215,7 @@ impl Pair {
         assert_eq!(self.data_sent(), expected);
     }
 
-    /// When the server's SACKs left, in microseconds after [`T0`].
+    /// Times at which the server's SACKs left, in microseconds after [`T0`].
     pub(crate) fn sacks_sent(&self) -> Vec<f64> {
         self.sim.checker().sacks_of(self.server)
     }

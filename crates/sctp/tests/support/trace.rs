@@ -107,12 +107,12 @@ impl Trace {
             .collect()
     }
 
-    /// When `host` sent SACKs, in microseconds after [`T0`].
+    /// Times at which `host` sent SACKs, in microseconds after [`T0`].
     pub(crate) fn sacks_of(&self, host: HostId) -> Vec<f64> {
         self.times_of(host, ChunkType::SACK).map(after_t0).collect()
     }
 
-    /// When `host` sent chunks of this type.
+    /// Times at which `host` sent chunks of this type.
     pub(crate) fn times_of(
         &self,
         host: HostId,
@@ -122,7 +122,7 @@ impl Trace {
         of_host.filter(move |sent| sent.has(chunk_type)).map(|sent| sent.at)
     }
 
-    /// In milliseconds since the beginning.
+    /// Times at which `host` sent chunks of this type, in milliseconds since the beginning.
     pub(crate) fn millis_of(&self, host: HostId, chunk_type: ChunkType) -> Vec<f64> {
         let times = self.times_of(host, chunk_type);
         times.map(|at| at.as_nanos() as f64 / 1e6).collect()

@@ -194,7 +194,7 @@ impl Bench {
         self.give_bytes(bytes)
     }
 
-    /// With the endpoint's own tag.
+    /// Gives a packet with the endpoint's own tag.
     pub(crate) fn give_right(&mut self, fill: impl FnOnce(&mut PacketBuilder<'_>)) -> Vec<Vec<u8>> {
         self.give(self.tag, fill)
     }

@@ -47,7 +47,7 @@ pub(super) struct Consecutive {
 /// Chunks beyond a missing TSN.
 #[derive(Debug, Default)]
 struct Beyond {
-    /// By TSN, all above the cumulative TSN ack point.
+    /// Chunks by TSN, all above the cumulative TSN ack point.
     held: BTreeMap<u64, Held>,
     /// Payload of these chunks in bytes.
     held_bytes: usize,
@@ -383,7 +383,7 @@ impl Beyond {
 }
 
 impl Partial {
-    /// Why chunk `data` cannot be the next of this message; `None` if it can.
+    /// Reason for which chunk `data` cannot be the next of this message; `None` if it can.
     fn refuses(&self, tsn: u64, data: &Data) -> Option<Violation> {
         // The next fragment has the next TSN: anything in between belongs to another message.
         if data.beginning || self.next != tsn {
