@@ -26,7 +26,7 @@ pub struct Authority {
     server: Option<(String, ServerName<'static>)>,
 }
 
-/// Why a text is not a list of authorities.
+/// Reason for which a text is not a list of authorities.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AuthorityError {
     /// The text has no certificate in PEM.

@@ -17,7 +17,7 @@ use crate::signing::LateKeys;
 
 /// Bytes of a cookie.
 const COOKIE: usize = 32;
-/// How long one secret is used for new cookies; each cookie is valid for once to twice as long.
+/// Time for which one secret is used for new cookies; each cookie is valid for once to twice as long.
 const LIFE: Duration = Duration::from_secs(60);
 /// The bit of a cookie's first byte that identifies its secret.
 const NAME: u8 = 1;

@@ -46,7 +46,7 @@ pub(crate) enum Accepted {
 
 /// A DTLS session of one path.
 pub struct Dtls {
-    /// None once the session has ended, or until a client begins again.
+    /// The session's engine; none once the session has ended, or until a client begins again.
     engine: Option<dimpl::Dtls>,
     context: Context,
     role: Role,
@@ -63,7 +63,7 @@ pub struct Dtls {
     /// Deadline of the handshake, set with its first datagram.
     deadline: Option<Instant>,
     timeout: Option<Instant>,
-    /// When a server last answered a whole ClientHello.
+    /// Time at which a server last answered a whole ClientHello.
     greeted: Option<Instant>,
     /// Packets that overtook the handshake.
     early: u8,

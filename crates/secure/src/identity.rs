@@ -23,7 +23,7 @@ pub struct Identity {
     certificate: Vec<u8>,
 }
 
-/// Why a text is not an identity.
+/// Reason for which a text is not an identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdentityError {
     /// The text has no usable key.

@@ -32,7 +32,7 @@ pub enum State {
     Failed(Failure),
 }
 
-/// Why a session failed.
+/// Reason for which a session failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The peer's key is not one that this side accepts.
@@ -65,7 +65,7 @@ impl fmt::Display for Failure {
 
 impl core::error::Error for Failure {}
 
-/// Why a packet was not sealed.
+/// Reason for which a packet was not sealed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotSealed {
     /// The session is not [`State::Open`].

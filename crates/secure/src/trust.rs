@@ -1,4 +1,4 @@
-//! Which peers a session accepts, by the fingerprint of their key.
+//! Peers that a session accepts, by the fingerprint of their key.
 
 use core::fmt;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,7 +30,7 @@ pub enum Trust {
     Authority(Authority),
 }
 
-/// Why a peer's key was not accepted.
+/// Reason for which a peer's key was not accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The key is not listed.
@@ -134,7 +134,7 @@ impl Trust {
         }
     }
 
-    /// As [`Trust::judge_certificate`], by the fingerprint alone, which an authority always
+    /// Judges as [`Trust::judge_certificate`] does, by the fingerprint alone, which an authority always
     /// refuses.
     ///
     /// # Errors

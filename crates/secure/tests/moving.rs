@@ -70,7 +70,7 @@ fn longest(times: &[Duration]) -> Duration {
     times.iter().copied().max().unwrap()
 }
 
-/// From now on the network sees the client at this address.
+/// Lets the network see the client at this address from now on.
 fn translate(world: &mut World, outside: SocketAddr) {
     let (client, inside, server) = (world.client, address_on(0, 1), address_on(0, 2));
     world.simulation.translate(client, inside, outside);

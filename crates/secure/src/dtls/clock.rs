@@ -24,10 +24,10 @@ const IDLE: Duration = Duration::from_secs(365 * 86_400);
 pub(super) struct EngineClock {
     /// Remaining doublings beyond [`LINEAR`] that are skipped.
     linear: u8,
-    /// How far the engine's clock is ahead, and the time for which it has stood still.
+    /// Time by which the engine's clock is ahead, and time for which it has stood still.
     ahead: Duration,
     stood: Duration,
-    /// When the last datagram was sent, or the last timeout expired.
+    /// Time at which the last datagram was sent, or the last timeout expired.
     sent: Instant,
     /// The engine's next timeout, by its clock.
     asked: Duration,

@@ -18,7 +18,7 @@ pub(super) const HANDSHAKE_DATAGRAM: usize = 2048;
 /// Most datagrams of a handshake that are kept until their fragments are complete.
 pub(super) const HANDSHAKE_QUEUE: usize = 30;
 
-/// Which end begins the handshake.
+/// End of the handshake: the one that begins it, or the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Sends the ClientHello.
@@ -79,11 +79,11 @@ impl Default for Settings {
 /// Timeouts of a client's attempt to set up a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// As [`Settings::first_retransmission`].
+    /// Time of [`Settings::first_retransmission`].
     pub first_retransmission: Duration,
-    /// As [`Settings::linear_retransmissions`].
+    /// Number of [`Settings::linear_retransmissions`].
     pub linear_retransmissions: u8,
-    /// As [`Settings::handshake_timeout`].
+    /// Time of [`Settings::handshake_timeout`].
     pub handshake_timeout: Duration,
 }
 
@@ -143,7 +143,7 @@ impl Context {
         Context::with_cookies(settings, identity, true)
     }
 
-    /// As [`Context::new`], for servers whose clients have proved their address by other means,
+    /// A context as of [`Context::new`], for servers whose clients have proved their address by other means,
     /// such as the checks of ICE: they require no cookie, which saves a round trip.
     /// [`Sessions`](crate::Sessions) with this context accept no client.
     pub fn without_cookies(

@@ -18,7 +18,7 @@ use crate::sealer::{Failure, NotSealed, Peer, Sealer, State};
 const QUOTED: usize = 13 + 12 + 2 + 32;
 /// Position of a plaintext record's number, which differs between retransmissions.
 const NUMBER: core::ops::Range<usize> = 3..11;
-/// How long ICMP must report that no socket listens, since a server may be about to start.
+/// Time for which ICMP must report that no socket listens, since a server may be about to start.
 const REFUSED_FOR: Duration = Duration::from_secs(2);
 /// Most doublings of the time to the next attempt to set up a session anew: from a second to a minute.
 const MOST_DOUBLINGS: u32 = 6;
@@ -71,7 +71,7 @@ pub(super) struct Session {
     handshake_bytes: usize,
     /// Whether a bound on half-open sessions ended it.
     given_up: bool,
-    /// Since when ICMP has reported that no socket listens.
+    /// Time since which ICMP has reported that no socket listens.
     refused: Option<Instant>,
     no_listener: bool,
     outgoing: VecDeque<(Transmit, Bytes)>,
@@ -82,9 +82,9 @@ pub(super) struct Session {
 
 /// Outcome of a session.
 pub(super) enum Ended {
-    /// Without a notice: an unknown client's handshake did not finish.
+    /// An end without a notice: an unknown client's handshake did not finish.
     Unannounced,
-    /// With a notice to the application.
+    /// An end with a notice to the application.
     With(Notice),
 }
 
@@ -317,7 +317,7 @@ impl Session {
         }
     }
 
-    /// How the session ended; none while it exists.
+    /// End of the session; none while it exists.
     pub(super) fn ended(&self) -> Option<Ended> {
         let (role, remote, answered) = (self.role, self.route.remote, self.round_trip.is_some());
         match self.dtls.state() {

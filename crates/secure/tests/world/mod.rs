@@ -212,7 +212,7 @@ impl World {
         World::with_retransmission(link, seed, expected, Duration::from_secs(1))
     }
 
-    /// As [`World::new`], with another time to the first retransmission of a handshake.
+    /// A world as of [`World::new`], with another time to the first retransmission of a handshake.
     pub(crate) fn with_retransmission(
         link: LinkConfig,
         seed: u64,
@@ -222,7 +222,7 @@ impl World {
         World::over(&[Directions::both(link)], seed, expected, first)
     }
 
-    /// As [`World::with_retransmission`], over several disjoint paths.
+    /// A world as of [`World::with_retransmission`], over several disjoint paths.
     pub(crate) fn over(
         links: &[Directions<LinkConfig>],
         seed: u64,
