@@ -96,7 +96,7 @@ pub struct Network {
 pub struct Arrival {
     /// Index of the message in the list.
     pub item: usize,
-    /// When, from the moment at which the association was set up.
+    /// Time of the delivery, from the moment at which the association was set up.
     pub at: Duration,
     /// Content of the message.
     pub content: Bytes,
@@ -107,7 +107,7 @@ pub struct Arrival {
 pub struct Outcome {
     /// Messages in the order of their delivery.
     pub arrivals: Vec<Arrival>,
-    /// From when the application had the message to its delivery.
+    /// Time from when the application had the message to its delivery.
     pub delays: Vec<Duration>,
     /// Messages delivered before one that they depend on.
     pub violations: usize,

@@ -45,7 +45,7 @@ pub enum Carriage {
     PartialReliability,
 }
 
-/// In which order the parts of the pictures are handed over.
+/// Order in which the parts of the pictures are handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
@@ -79,13 +79,13 @@ pub struct Parameters {
     pub path_mtu: u16,
     /// Bytes of a part of a picture; the room of a packet unless given.
     pub part: Option<usize>,
-    /// In which order parts are handed over.
+    /// Order in which parts are handed over.
     pub order: Order,
     /// Pixels of a picture across.
     pub width: u16,
     /// Pixels of a picture downwards.
     pub height: u16,
-    /// With partial reliability: how often a part is sent again at most.
+    /// Most retransmissions of a part with partial reliability.
     pub retransmissions: u32,
     /// The sender's recovery.
     pub policy: PolicySection,
@@ -228,8 +228,8 @@ const CONCLUSIONS: [&str; 1] = ["ahead"];
 /// The key that says how the pictures travel.
 const CARRIAGE: &str = "parameters.carriage";
 
-/// For each cell with a stream for each picture, and the one that differs from it in that all are in one stream:
-/// of the seconds in which one of the two shows more, the share in which the streams do.
+/// Comparison of each cell with a stream for each picture, and the one that differs from it in that all are in one
+/// stream: of the seconds in which one of the two shows more, the share in which the streams do.
 fn compare(cells: &[CellResults<'_>]) -> Vec<(usize, Row)> {
     let carriage = |cell: &CellResults<'_>| {
         cell.keys.iter().find(|(key, _)| key == CARRIAGE).map(|(_, value)| value.clone())
@@ -258,7 +258,7 @@ fn compare(cells: &[CellResults<'_>]) -> Vec<(usize, Row)> {
     rows
 }
 
-/// Of the points at which two curves differ, the share in percent at which the first is above. None where they
+/// Share in percent of the points at which two curves differ where the first is above. None where they
 /// nowhere differ.
 fn ahead(one: &Curve, other: &Curve) -> Option<f64> {
     let pairs = || one.points.iter().zip(&other.points).map(|(one, other)| (one.1, other.1));

@@ -34,7 +34,7 @@ const SECONDS: Quantity = Quantity::new("time", "s");
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// How the station walks, and how its round-trip time grows.
+    /// Walk of the station, and growth of its round-trip time.
     pub walk: Walk,
     /// Deviation that the variation follows: `absolute`, `signed` or `truncated`.
     #[serde(deserialize_with = "form::deviation")]
@@ -42,7 +42,7 @@ pub struct Parameters {
     /// The last second that counts.
     #[serde(deserialize_with = "form::text")]
     pub until: Duration,
-    /// When the example of section 5 leaves the cell.
+    /// Time at which the station of section 5's example leaves the cell.
     #[serde(deserialize_with = "form::text")]
     pub example_onset: Duration,
 }

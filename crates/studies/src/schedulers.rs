@@ -178,7 +178,7 @@ impl Parameters {
 /// Times of the thin messages, and the bulk that was sent.
 #[derive(Debug, Default)]
 struct Outcome {
-    /// From the call to the first transmission: the wait in the sender's own queue.
+    /// Time from the call to the first transmission: the wait in the sender's own queue.
     waits: LatencyRecorder,
     /// Time from the call to delivery.
     delays: LatencyRecorder,

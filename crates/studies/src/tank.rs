@@ -39,7 +39,7 @@ pub struct Parameters {
     /// Length of the game.
     #[serde(deserialize_with = "form::text")]
     pub duration: Duration,
-    /// Between a tank and the server.
+    /// Round-trip time between a tank and the server.
     #[serde(deserialize_with = "form::text")]
     pub rtt: Duration,
     /// Packets lost, each way.
@@ -49,7 +49,7 @@ pub struct Parameters {
     pub update: usize,
     /// The field and how tanks move.
     pub field: Field,
-    /// Between shots of the tank that looks.
+    /// Time between shots of the tank that looks.
     #[serde(deserialize_with = "form::text")]
     pub reload: Duration,
     /// Half of a tank's width: the target of a shot from the front or the rear.
@@ -224,7 +224,7 @@ pub fn angle(from: Place, one: Place, other: Place) -> Option<f64> {
     cosine.is_finite().then(|| libm::acos(cosine.clamp(-1.0, 1.0)) * 180.0 / PI)
 }
 
-/// By how much a shot misses the middle at a distance when aimed by this angle (degrees) beside it.
+/// Distance from the middle at which a shot lands when aimed by this angle (degrees) beside it.
 pub fn deviation(angle: f64, distance: f64) -> f64 {
     distance * libm::tan(angle.min(89.999) * PI / 180.0)
 }

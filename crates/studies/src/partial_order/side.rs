@@ -40,7 +40,7 @@ pub(super) struct Sender {
     numbers: Vec<MessageNumber>,
     next: usize,
     blocked: bool,
-    /// When the association was set up: from then on times count.
+    /// Time at which the association was set up: from then on times count.
     origin: Option<Instant>,
 }
 

@@ -4,7 +4,7 @@ use super::progressive::Shown;
 use super::scenes::SCENES;
 
 const GAP: usize = 6;
-/// Around the pictures, and where a picture shows nothing yet.
+/// Grey levels around the pictures, and where a picture shows nothing yet.
 const PAPER: [u8; 3] = [250, 250, 250];
 const NOTHING: [u8; 3] = [200, 200, 200];
 

@@ -64,7 +64,7 @@ pub const TABLE_2: [(Pair, u32); 7] = [
     (Pair::new(0, 3), 121),
 ];
 
-/// How far ranks found here (none for a pair that was left out) give the order of a table of the paper:
+/// Agreement of ranks found here (none for a pair that was left out) with the order of a table of the paper:
 /// Spearman's correlation. None unless all of its pairs are there and differ.
 pub fn agreement(table: &[(Pair, u32)], rank: impl Fn(Pair) -> Option<f64>) -> Option<f64> {
     let ranks: Option<Vec<(f64, f64)>> =
@@ -97,7 +97,7 @@ pub fn to_timeouts(
 /// The paper's numbers of a pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Analysis {
-    /// By how much the timeout is above the round-trip time, summed over the seconds in which it is.
+    /// Time by which the timeout is above the round-trip time, summed over the seconds in which it is.
     pub delay: Duration,
     /// Seconds in which it is below.
     pub spurious: u32,
@@ -130,7 +130,7 @@ pub struct Ranked {
 }
 
 impl Ranked {
-    /// How far the two places are from (0, 0).
+    /// Distance of the two places from (0, 0).
     pub fn distance(&self) -> f64 {
         f64::from(self.squares()).sqrt()
     }

@@ -36,10 +36,10 @@ use lab::world::{Network, World};
 /// The study's name in a plan.
 pub const NAME: &str = "rto-wlan-transfer";
 
-/// When the transfer begins: the association is set up, both paths are confirmed.
+/// Time at which the transfer begins: the association is set up, both paths are confirmed.
 const BEGIN: Instant = Instant::from_millis(500);
 
-/// Where the first path's round-trip times come from.
+/// Source of the first path's round-trip times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Input {
@@ -80,7 +80,7 @@ pub struct Parameters {
     /// Deviation that the variation follows.
     #[serde(deserialize_with = "form::deviation")]
     pub deviation: Deviation,
-    /// How the station walks, and how its round-trip time grows.
+    /// Walk of the station, and growth of its round-trip time.
     pub walk: Walk,
     /// The round-trip times that the path takes from the walks.
     pub input: Input,
@@ -95,7 +95,7 @@ pub struct Parameters {
     /// Duration of the whole transfer.
     #[serde(deserialize_with = "form::text")]
     pub duration: Duration,
-    /// Of either path, each way; none is infinite.
+    /// Rate of either path, each way; none is infinite.
     #[serde(deserialize_with = "form::optional")]
     pub rate: Option<Rate>,
     /// Packets that may wait before it.

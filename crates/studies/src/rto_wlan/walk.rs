@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use crate::form::{self, whole_seconds};
 
-/// How walks go. Times are from the beginning of the walk.
+/// Course of walks. Times are from the beginning of the walk.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Walk {
@@ -54,7 +54,7 @@ pub struct Walk {
     pub long_stall: Duration,
     /// Packets lost when short stalls are as frequent as they get: 0 to 1.
     pub fading_loss: f64,
-    /// How much this grows each second outside: 0 to 1.
+    /// Growth of this loss each second outside: 0 to 1.
     pub loss_growth: f64,
 }
 
@@ -140,7 +140,7 @@ impl Walk {
         profile
     }
 
-    /// How much the signal has faded: 0 to 1.
+    /// Fading of the signal: 0 to 1.
     fn faded(&self, second: usize) -> f64 {
         let since = second as f64 - self.fades.as_secs_f64();
         (since / self.fading.as_secs_f64().max(1.0)).clamp(0.0, 1.0)
