@@ -56,7 +56,7 @@ impl Wire {
         }
     }
 
-    /// When something happens next.
+    /// Time at which something happens next.
     fn next(&self) -> Option<Instant> {
         let timers = self.ends.iter().filter_map(Endpoint::poll_timeout).min();
         self.flying.front().map(|flying| flying.0).into_iter().chain(timers).min()

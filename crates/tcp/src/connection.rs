@@ -58,7 +58,7 @@ pub enum Received {
     Finished,
 }
 
-/// Why a connection accepts no data to send.
+/// Reason for which a connection accepts no data to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendError {
     /// This side has sent FIN.
@@ -67,7 +67,7 @@ pub enum SendError {
     Failed(Failure),
 }
 
-/// Why a connection delivers no data.
+/// Reason for which a connection delivers no data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionError {
     /// The application closed it and reads no more.

@@ -240,12 +240,12 @@ impl Default for ListenOptions {
     }
 }
 
-/// When a SYN is answered without storing state (RFC 4987, section 3.6).
+/// Condition under which a SYN is answered without storing state (RFC 4987, section 3.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum SynCookies {
     /// Never: SYNs beyond the backlog are dropped.
     Off,
-    /// When the backlog is full.
+    /// Only while the backlog is full.
     #[default]
     WhenFull,
     /// Always, except for a connection that is reopened from TIME-WAIT.

@@ -11,7 +11,7 @@ use crate::connection::{Connection, Identity};
 use crate::options::ConnectionOptions;
 use crate::wire::SeqNumber;
 
-/// Why a connection cannot be opened.
+/// Reason for which a connection cannot be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectError {
     /// A connection between these addresses and ports exists.

@@ -13,7 +13,7 @@ use crate::connection::Connection;
 use crate::event::ListenerId;
 use crate::options::{ConnectionOptions, ListenOptions};
 
-/// Why a listener cannot be created.
+/// Reason for which a listener cannot be created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListenError {
     /// This address and port has a listener.
@@ -85,7 +85,7 @@ impl Listeners {
         Ok(id)
     }
 
-    /// Where the listener of an address is, or would be.
+    /// Position of an address's listener in the list, or the one that it would have.
     fn place(&self, local: &SocketAddr) -> Result<usize, usize> {
         self.by_address.binary_search_by_key(local, |(address, _)| *address)
     }

@@ -1,4 +1,4 @@
-//! When to acknowledge (RFC 9293, section 3.8.6.3; RFC 5681, section 4.2).
+//! Times at which data is acknowledged (RFC 9293, section 3.8.6.3; RFC 5681, section 4.2).
 
 use base::{Duration, Instant};
 use recovery::policy::AcknowledgementPolicy;

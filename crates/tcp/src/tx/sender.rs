@@ -33,7 +33,7 @@ pub struct SenderCounters {
     pub bytes_acked: u64,
 }
 
-/// Why a connection must be given up.
+/// Reason for which a connection must be given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GiveUp {
     /// The maximum number of retransmissions or window probes went unanswered.

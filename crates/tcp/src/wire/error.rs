@@ -1,8 +1,8 @@
-//! Why bytes are not a valid segment.
+//! Reasons for which bytes are not a valid segment.
 
 use core::fmt;
 
-/// Why a datagram was rejected. Small, so that it can be counted by kind.
+/// Reason for which a datagram was rejected. Small, so that it can be counted by kind.
 ///
 /// Options never make a segment invalid: unreadable ones are skipped (RFC 9293, section 3.1, MUST-7: a TCP must be
 /// prepared for an illegal option length).

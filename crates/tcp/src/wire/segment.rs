@@ -133,8 +133,8 @@ impl Segment {
         self.emit_with(addresses, core::iter::empty(), buffer);
     }
 
-    /// As [`Segment::emit`], with `pieces` as further payload after [`Segment::payload`]: bytes are copied once,
-    /// into the buffer.
+    /// Appends as [`Segment::emit`] does, with `pieces` as further payload after [`Segment::payload`]: bytes are copied
+    /// once, into the buffer.
     pub fn emit_with<'a>(
         &self,
         addresses: Pseudo,

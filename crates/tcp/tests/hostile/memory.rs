@@ -54,7 +54,7 @@ fn send(crowd: &mut Crowd, id: ConnectionId, bytes: usize) -> usize {
     taken
 }
 
-/// In-order data that fills a connection's window, unread.
+/// Fills a connection's window with in-order data, unread.
 fn fill(crowd: &mut Crowd, honest: &mut Honest) {
     for _ in 0..500 {
         crowd.give(honest.remote, &honest.segment(1460));

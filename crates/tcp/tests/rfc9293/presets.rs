@@ -18,7 +18,7 @@ fn times(bench: &Bench, start: Instant) -> Vec<u64> {
     bench.sent.iter().map(|(at, _, _)| at.since(start).as_millis()).collect()
 }
 
-/// When a connection failed, in milliseconds since `start`, and why.
+/// Time at which a connection failed, in milliseconds since `start`, and the reason.
 fn failed_at(bench: &mut Bench, start: Instant) -> (u64, Failure) {
     loop {
         for event in bench.take_events() {

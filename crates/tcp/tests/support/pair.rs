@@ -30,7 +30,7 @@ pub(crate) struct Peer {
     /// Finish when all was sent.
     pub(crate) finishes: bool,
     pub(crate) received: u64,
-    /// When the first and the last byte came.
+    /// Times at which the first and the last byte came.
     pub(crate) received_at: Option<(Instant, Instant)>,
     pub(crate) finished: bool,
     pub(crate) failed: Option<ConnectionError>,
@@ -196,7 +196,7 @@ impl Pair {
         Pair { sim, client: placed.first, server: placed.second }
     }
 
-    /// From now on client and server send these numbers of bytes; then both finish.
+    /// Lets client and server send these numbers of bytes; then both finish.
     pub(crate) fn exchange(&mut self, client: u64, server: u64) {
         for (host, bytes) in [(self.client, client), (self.server, server)] {
             self.sim.with_host(host, |peer, now| {

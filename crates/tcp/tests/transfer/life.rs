@@ -53,7 +53,7 @@ fn limited(preset: &str) -> ConnectionOptions {
 
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// When the client gave the server up.
+/// Time at which the client gave the server up.
 fn given_up(pair: &Pair) -> Option<Instant> {
     let mut events = pair.client().events.iter();
     let (at, event) = events.find(|(_, event)| matches!(event, Event::Failed(_)))?;

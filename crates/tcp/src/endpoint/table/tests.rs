@@ -15,7 +15,7 @@ struct Ends {
     client: Endpoint,
     server: Endpoint,
     now: Instant,
-    /// Of the client and of the server.
+    /// Connections of the client and of the server.
     connections: Vec<(ConnectionId, ConnectionId)>,
 }
 

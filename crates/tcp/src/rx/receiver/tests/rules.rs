@@ -1,4 +1,4 @@
-//! In order, out of order, windows, FIN, and when to acknowledge.
+//! Data in order and out of order, windows, FIN, and times of acknowledgements.
 
 use super::*;
 
@@ -189,7 +189,7 @@ fn an_acknowledgement_that_rides_along_with_data_ends_the_wait() {
     assert_eq!(receiver.ack_due(), Some(at(250)));
 }
 
-/// When, after `first` has been acknowledged, the acknowledgement of `then` at 10 ms is due.
+/// Time at which, after `first` has been acknowledged, the acknowledgement of `then` at 10 ms is due.
 fn due_after(first: &[Incoming], then: Incoming) -> Option<Instant> {
     let mut receiver = receiver();
     for segment in first {

@@ -13,7 +13,7 @@ fn acknowledged(segments: &[Range<u64>]) -> Vec<(u64, Vec<Range<u64>>)> {
     segments.iter().map(acknowledge).collect()
 }
 
-/// Where segment `n` begins.
+/// Beginning of segment `n`.
 fn edge(n: u64) -> u64 {
     1 + 500 * n
 }

@@ -12,7 +12,7 @@ fn bundling(change: impl FnOnce(&mut BundlingPolicy)) -> RecoveryPolicy {
     policy
 }
 
-/// Where the fourth of four messages of 100 bytes, one each 10 ms, begins, and its length.
+/// Beginning and length of the fourth of four messages of 100 bytes, one each 10 ms.
 fn fourth(policy: RecoveryPolicy) -> (u64, usize) {
     let mut bench = Bench::new(policy);
     for at in [0, 10, 20] {

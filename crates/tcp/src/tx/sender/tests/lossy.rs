@@ -202,7 +202,7 @@ impl World {
         done
     }
 
-    /// When something happens next.
+    /// Time at which something happens next.
     fn next(&self) -> Option<u64> {
         let timer = self.bench.sender.next_timeout();
         let timer = timer.map(|due| due.as_nanos().div_ceil(1_000_000));

@@ -14,7 +14,7 @@ fn each_preset() -> impl Iterator<Item = (&'static str, Bench)> {
     })
 }
 
-/// Where the segments that left begin, and how long they are.
+/// Beginnings and lengths of the segments that left.
 fn spans(left: &[Left]) -> Vec<(u64, usize)> {
     left.iter().map(|left| (left.1, left.2)).collect()
 }
