@@ -55,7 +55,7 @@ async fn answer(
     }
 }
 
-/// Where each player's dot is: place from the left and from the top, 16 bits each.
+/// Place of each player's dot, from the left and from the top, 16 bits each.
 type Dots = Arc<Mutex<BTreeMap<u32, [u8; 4]>>>;
 
 /// Lets everyone play who connects.

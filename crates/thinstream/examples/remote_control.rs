@@ -13,7 +13,7 @@ use tokio::time::{interval, sleep, timeout};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-/// How often the operator's hand is read.
+/// Interval at which the operator's hand is read.
 const EVERY: Duration = Duration::from_millis(50);
 /// Age at which a command is no longer sent, nor repaired.
 const STALE: Duration = Duration::from_millis(150);

@@ -296,7 +296,7 @@ impl Association {
         self.offer(stream, payload.into(), options, |_, _| {})
     }
 
-    /// As [`Association::try_send`]; tells `then` in the same call whether the message has to wait for room.
+    /// Sends as [`Association::try_send`] does; tells `then` in the same call whether the message has to wait for room.
     fn offer(
         &self,
         stream: StreamId,

@@ -34,12 +34,12 @@ const NOWHERE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::UNSPE
 pub(crate) struct Driver {
     /// One node for each shard, at least one.
     shards: Nodes,
-    /// None for one shard alone.
+    /// Shards among which packets are divided; none for one shard alone.
     common: Option<Arc<Shards>>,
     carrier: OpenCarrier,
     pub(crate) sctp_port: u16,
     limits: Limits,
-    /// Of this side's key; none in plain.
+    /// Fingerprint of this side's key; none in plain.
     pub(crate) fingerprint: Option<Fingerprint>,
     pub(crate) incoming: Arc<Notify>,
     pub(crate) refused: Arc<Notify>,
@@ -77,7 +77,7 @@ impl Driver {
         Driver::bind_grouped(addresses, options, io::can_group())
     }
 
-    /// As [`Driver::bind`], with sockets of their own for each shard or one receiver for all.
+    /// Binds as [`Driver::bind`] does, with sockets of their own for each shard or one receiver for all.
     pub(crate) fn bind_grouped(
         addresses: &[SocketAddr],
         options: EndpointOptions,
@@ -197,7 +197,7 @@ impl Driver {
 #[derive(Clone, Copy, Debug)]
 struct Limits {
     secure: bool,
-    /// For associations whose options name no other.
+    /// Silence after which associations are dead whose options name no other limit.
     dead_after: Option<base::Duration>,
     send_buffer: usize,
     /// Limits of each shard: an equal part of the endpoint's.

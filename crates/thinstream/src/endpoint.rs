@@ -269,7 +269,7 @@ impl Endpoint {
         self.of_shards(sctp::Endpoint::buffered_bytes).sum()
     }
 
-    /// How much memory is left for associations, in the shard with the least.
+    /// State of the memory for associations, in the shard with the least left.
     pub fn memory_state(&self) -> MemoryState {
         self.of_shards(sctp::Endpoint::memory_state).max().unwrap_or_default()
     }

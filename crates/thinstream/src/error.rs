@@ -36,7 +36,7 @@ pub enum AssociationError {
     Session(SessionError),
 }
 
-/// Why no encrypted session with a peer could be set up.
+/// Reason for which no encrypted session with a peer could be set up.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SessionError {
     /// The peer's key is not one that is trusted.
@@ -61,7 +61,7 @@ pub enum SessionError {
     Broken(String),
 }
 
-/// Why an association could not be set up.
+/// Reason for which an association could not be set up.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ConnectError {
     /// The peer refused with an ABORT.
@@ -94,7 +94,7 @@ pub enum ConnectError {
     Untrusted {
         /// Address of the host that presented the key.
         remote: SocketAddr,
-        /// How its key, [`Refusal::presented`], differs from what is trusted.
+        /// Difference of its key, [`Refusal::presented`], from what is trusted.
         reason: Refusal,
     },
     /// The peer answered, and did not finish the encrypted session's handshake in time.
@@ -208,7 +208,7 @@ fn text(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!(": {text}") }
 }
 
-/// Why a message was not sent, not even in part.
+/// Reason for which a message was not sent, not even in part.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
     /// The association has no such outbound stream.
@@ -238,7 +238,7 @@ pub enum SendError {
     Ended(#[from] AssociationError),
 }
 
-/// Why a message was not sent at once.
+/// Reason for which a message was not sent at once.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TrySendError {
     /// The send buffer is full: try again later, or wait with `send`.
@@ -249,7 +249,7 @@ pub enum TrySendError {
     Send(#[from] SendError),
 }
 
-/// Why an address cannot be added, removed or made primary. Nothing was changed.
+/// Reason for which an address cannot be added, removed or made primary. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     /// The endpoint has no socket at that address: [`Endpoint::bind_all`](crate::Endpoint::bind_all) opens
@@ -261,7 +261,7 @@ pub enum AddressError {
     Refused(sctp::AddressError),
 }
 
-/// Why an endpoint accepts no associations.
+/// Reason for which an endpoint accepts no associations.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
     /// The endpoint was opened without [`listen`](crate::EndpointOptions::listen).

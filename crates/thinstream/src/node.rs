@@ -47,7 +47,7 @@ pub(crate) struct Node {
     next_waiter: WaiterKey,
     /// Opened by peers, not accepted yet.
     incoming: VecDeque<AssociationId>,
-    /// Why nothing is accepted (any more).
+    /// Reason for which nothing is accepted (any more).
     refusing: Option<EndpointError>,
     accept_signal: Arc<Notify>,
     /// Callers that wait until all packets that are due have been passed to the socket.
@@ -56,7 +56,7 @@ pub(crate) struct Node {
     shares_address: bool,
     /// The driver has ended: nothing is sent any more.
     finished: bool,
-    /// None where the endpoint is not divided.
+    /// Place in a divided endpoint; none where the endpoint is not divided.
     place: Option<Box<Place>>,
 }
 

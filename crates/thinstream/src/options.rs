@@ -170,7 +170,7 @@ pub struct SendOptions {
     pub unordered: bool,
     /// Whether to ask the peer for a SACK without delay (I bit, RFC 7053).
     pub immediate: bool,
-    /// When the message may be abandoned, so that no stale data is sent.
+    /// Condition under which the message may be abandoned, so that no stale data is sent.
     pub reliability: Reliability,
     /// A number of the application, which is not sent; the notice of [`Association::abandoned`]
     /// contains it.

@@ -8,7 +8,7 @@ use secure::Trust;
 
 use crate::options::DEFAULT_PORT;
 
-/// Where a peer is.
+/// Addresses of a peer, and the keys that it may have.
 ///
 /// Text such as `"game.example:9899"`, `"[2001:db8::1]:9899"` or `"192.0.2.1"` becomes one (without
 /// a port it means [`DEFAULT_PORT`]); so do a socket address, and several for a peer that has more
@@ -82,7 +82,7 @@ impl From<&str> for PeerAddress {
 }
 
 impl From<String> for PeerAddress {
-    /// As the conversion from `&str`.
+    /// Converts as from `&str`.
     fn from(text: String) -> PeerAddress {
         PeerAddress::from(text.as_str())
     }

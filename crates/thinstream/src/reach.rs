@@ -1,4 +1,4 @@
-//! From a host's name to what answers there: its addresses are tried one after the other until one answers (RFC 8305).
+//! Search for what answers at a host's name: its addresses are tried one after the other until one answers (RFC 8305).
 
 use std::net::SocketAddr;
 use std::time::Duration;

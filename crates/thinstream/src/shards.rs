@@ -28,7 +28,7 @@ pub(crate) use self::census::Commons;
 /// A peer: its IP address, and its SCTP port in plain, its UDP port where packets are encrypted.
 pub(crate) type Whom = (IpAddr, u16);
 
-/// How a datagram came to the mailbox of a shard.
+/// Way by which a datagram came to the mailbox of a shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Leg {
     /// The packet's tag names the shard, which knows best whether there is such a tag.

@@ -24,7 +24,7 @@ struct Kept {
 const MESSAGE_COST: usize = size_of::<Message>() * 4 / 3 + 64;
 
 impl Stash {
-    /// From now on messages of `stream` are for its own reader, those that wait already included.
+    /// Keeps messages of `stream` for its own reader from now on, those that wait already included.
     pub(crate) fn claim(&mut self, stream: StreamId) {
         let kept = self.0.get_or_insert_default();
         if kept.claimed.contains_key(&stream) {

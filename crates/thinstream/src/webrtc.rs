@@ -66,7 +66,7 @@ pub struct ListenerOptions {
     pub server: Option<ServerOptions>,
 }
 
-/// Why a [`Listener`] could not be opened.
+/// Reason for which a [`Listener`] could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
     /// The socket cannot be bound.

@@ -1,4 +1,4 @@
-//! How often the threads of a server and of a client wake for messages.
+//! Number of times that the threads of a server and of a client wake for messages.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 

@@ -64,19 +64,19 @@ impl<P: Into<Bytes>> futures_sink::Sink<P> for MessageSink {
 }
 
 impl Association {
-    /// As [`receive`](Association::receive), as a [`Stream`](futures_core::Stream).
+    /// Messages as of [`receive`](Association::receive), as a [`Stream`](futures_core::Stream).
     pub fn messages(&self) -> Messages {
         Messages(Receiving::new(self.clone(), None))
     }
 }
 
 impl StreamHandle {
-    /// As [`receive`](StreamHandle::receive), as a [`Stream`](futures_core::Stream).
+    /// Messages as of [`receive`](StreamHandle::receive), as a [`Stream`](futures_core::Stream).
     pub fn messages(&self) -> Messages {
         Messages(Receiving::new(self.association().clone(), Some(self.id())))
     }
 
-    /// As [`send`](StreamHandle::send), as a [`Sink`](futures_sink::Sink).
+    /// A [`Sink`](futures_sink::Sink) that sends as [`send`](StreamHandle::send) does.
     pub fn sink(&self) -> MessageSink {
         let sending = Sending::new(self.association().clone(), self.id());
         MessageSink { sending, options: SendOptions::default() }

@@ -1,4 +1,4 @@
-//! Why a message was not sent.
+//! Reasons for which a message was not sent.
 
 use crate::error::{SendError, TrySendError};
 use crate::node::Phase;

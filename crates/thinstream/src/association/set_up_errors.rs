@@ -1,4 +1,4 @@
-//! Why an association was not set up, in the words of [`ConnectError`].
+//! Reason for which an association was not set up, in the words of [`ConnectError`].
 
 use sctp::Failure;
 

@@ -35,7 +35,7 @@ impl StreamHandle {
         &self.association
     }
 
-    /// As [`Association::send`].
+    /// Sends on this stream as [`Association::send`] does.
     ///
     /// # Errors
     /// See [`SendError`].
@@ -43,7 +43,7 @@ impl StreamHandle {
         self.association.send(self.id, payload)
     }
 
-    /// As [`Association::send_with`].
+    /// Sends on this stream as [`Association::send_with`] does.
     ///
     /// # Errors
     /// See [`SendError`].
@@ -55,7 +55,7 @@ impl StreamHandle {
         self.association.send_with(self.id, payload, options)
     }
 
-    /// As [`Association::try_send`].
+    /// Sends on this stream as [`Association::try_send`] does.
     ///
     /// # Errors
     /// See [`TrySendError`].

@@ -41,7 +41,7 @@ impl Waiting<'_> {
         answer.map_or(Poll::Pending, Poll::Ready)
     }
 
-    /// As [`Waiting::poll`], with a call that never makes work for the machine.
+    /// Polls as [`Waiting::poll`] does, with a call that never makes work for the machine.
     fn poll_look<R>(
         &mut self,
         context: &Context<'_>,

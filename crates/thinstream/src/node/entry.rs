@@ -17,7 +17,7 @@ pub(crate) enum Signal {
     Changed,
 }
 
-/// Where an association stands, for its handles.
+/// State of an association, for its handles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     Opening,

@@ -62,7 +62,7 @@ impl Place {
         }
     }
 
-    /// As [`Place::next_leg`], of a packet in plain.
+    /// The next leg of [`Place::next_leg`], of a packet in plain.
     fn next_leg_of_packet(
         &self,
         stack: &Stack,
