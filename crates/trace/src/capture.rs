@@ -34,7 +34,7 @@ impl LinkType {
     pub const ETHERNET: LinkType = LinkType(1);
     /// Nothing: the packet begins with its IP header; the number that some systems write for it.
     pub const RAW_BSD: LinkType = LinkType(12);
-    /// As [`LinkType::RAW_BSD`], OpenBSD's number.
+    /// OpenBSD's number for [`LinkType::RAW_BSD`].
     pub const RAW_OPENBSD: LinkType = LinkType(14);
     /// Nothing: the packet begins with its IP header.
     pub const RAW: LinkType = LinkType(101);
@@ -57,7 +57,7 @@ pub struct Frame<'a> {
     pub number: u64,
     /// Time of capture, since 1 January 1970 (UTC).
     pub at: Instant,
-    /// Where: the index of the interface in its section; 0 in pcap.
+    /// Index of the interface in its section; 0 in pcap.
     pub interface: u32,
     /// Name of that interface, if the capture has one.
     pub interface_name: Option<&'a str>,
@@ -70,7 +70,7 @@ pub struct Frame<'a> {
     pub bytes: &'a [u8],
 }
 
-/// Where and why a capture could not be read further.
+/// Place at which a capture could not be read further, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
     /// Bytes from the beginning of the file to the block that is damaged.

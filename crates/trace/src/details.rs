@@ -19,7 +19,7 @@ pub struct Details {
 }
 
 impl Details {
-    /// Of the packets with these numbers no more than `room`, of all streams together.
+    /// Details of packets with these numbers, no more than `room` of all streams together.
     pub fn new(numbers: Vec<RangeInclusive<u64>>, room: usize) -> Details {
         Details {
             numbers,

@@ -38,7 +38,7 @@ pub(crate) struct Observed {
 /// A connection or association.
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
-    /// From 1, in the order in which they were first seen.
+    /// Number from 1, in the order in which flows were first seen.
     pub(crate) number: u64,
     pub(crate) protocol: Protocol,
     /// Sender and receiver of the first packet.
@@ -76,7 +76,7 @@ impl Flow {
         }
     }
 
-    /// Which way a packet goes that `source` sent.
+    /// Direction of a packet that `source` sent.
     pub(crate) fn way_of(&self, source: SocketAddr) -> Way {
         let [first, second] = self.ends;
         // An end may send to itself: packets from its address and port then go there.

@@ -35,7 +35,7 @@ pub struct Message {
 pub struct StreamMessages {
     /// Name of the stream, as in [`crate::report::StreamReport::id`].
     pub stream: String,
-    /// In the order in which they were written.
+    /// Messages in the order in which they were written.
     pub messages: Vec<Message>,
 }
 
@@ -49,7 +49,7 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// Of the streams with these names (`3a`, or `3` for both directions), or of all; at most `most` messages.
+    /// Messages of the streams with these names (`3a`, or `3` for both directions), or of all; at most `most`.
     pub fn new(wanted: Option<BTreeSet<String>>, most: usize) -> Messages {
         Messages { wanted, found: BTreeMap::new(), room: most, left_out: 0 }
     }
@@ -95,14 +95,14 @@ impl Observer for Messages {
 /// Messages of one stream.
 #[derive(Clone, Debug, Default)]
 struct Gathered {
-    /// In the order of their numbers.
+    /// Pieces in the order of their numbers.
     pieces: Vec<Piece>,
     /// The number after the highest.
     next: Option<u64>,
-    /// Of TCP: the most that a packet had, and the last one.
+    /// The most that a packet of TCP had, and the last one.
     largest: u32,
     last: Option<DataSent>,
-    /// Of SCTP: chunks that the capture did not show when they were due.
+    /// Chunks of SCTP that the capture did not show when they were due.
     missing: BTreeMap<u64, usize>,
 }
 

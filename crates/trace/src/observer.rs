@@ -63,15 +63,15 @@ pub struct PacketSent {
     pub stream: StreamId,
     /// Protocol of the packet, TCP or SCTP.
     pub protocol: Protocol,
-    /// Since the capture's first packet.
+    /// Time since the capture's first packet.
     pub at: Duration,
-    /// Since the stream's packet before it.
+    /// Time since the stream's packet before it.
     pub interval: Option<Duration>,
     /// Bytes of the frame.
     pub frame_length: u32,
     /// Bytes of user data.
     pub payload: u32,
-    /// Of these, bytes that were not sent before.
+    /// Bytes of these that were not sent before.
     pub new: u32,
     /// New data, a retransmission, a bundle, or a mixture.
     pub kind: PacketKind,
@@ -86,7 +86,7 @@ pub struct PacketSent {
 pub struct DataSent {
     /// One direction of a connection or association: the one that the data took.
     pub stream: StreamId,
-    /// Since the capture's first packet.
+    /// Time since the capture's first packet.
     pub at: Duration,
     /// The first number: of a byte, or the TSN. Numbers do not wrap.
     pub start: u64,
@@ -96,7 +96,7 @@ pub struct DataSent {
     pub bytes: u32,
     /// Whether the data's numbers are higher than all before.
     pub is_new: bool,
-    /// Of TCP: the packet was pushed (PSH), so that nothing more had been written by then.
+    /// Whether the packet of TCP was pushed (PSH), so that nothing more had been written by then.
     pub pushed: bool,
     /// Numbers that only SCTP has.
     pub chunk: Option<ChunkSent>,
@@ -145,14 +145,14 @@ pub struct PacketLost {
     pub ranges: u32,
 }
 
-/// How late a packet arrived: with a receiver's capture, and at the end of its stream.
+/// Delay of a packet, known with a receiver's capture and at the end of its stream.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketDelay {
     /// Direction of a connection or association that the packet took.
     pub stream: StreamId,
     /// Time of transmission, since the capture's first packet.
     pub sent: Duration,
-    /// Beyond the least one-way delay.
+    /// Delay beyond the least one-way delay.
     pub delay: Duration,
 }
 

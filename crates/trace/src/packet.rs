@@ -1,4 +1,4 @@
-//! From a frame to the payload of TCP or SCTP: link layer, IP, UDP.
+//! Headers from a frame to the payload of TCP or SCTP: link layer, IP, UDP.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -44,7 +44,7 @@ pub(crate) struct Packet<'a> {
     pub(crate) bytes: &'a [u8],
     /// Length on the wire, in bytes.
     pub(crate) length: u32,
-    /// How long the frame was, in bytes.
+    /// Length of the frame, in bytes.
     pub(crate) frame_length: u32,
     /// IPv4's identification; 0 for IPv6.
     pub(crate) identification: u16,
@@ -53,8 +53,8 @@ pub(crate) struct Packet<'a> {
 }
 
 impl Packet<'_> {
-    /// From which port to which; 0 where that was not captured. TCP and SCTP begin with them (RFC 9293, section 3.1;
-    /// RFC 9260, section 3.1).
+    /// Source and destination port; 0 where they were not captured. TCP and SCTP begin with them (RFC 9293, section
+    /// 3.1; RFC 9260, section 3.1).
     pub(crate) fn ports(&self) -> (u16, u16) {
         match self.bytes {
             [a, b, c, d, ..] => (u16::from_be_bytes([*a, *b]), u16::from_be_bytes([*c, *d])),

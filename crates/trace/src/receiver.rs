@@ -24,14 +24,14 @@ use crate::sender::{Kind, Part, Parts, Piece};
 pub(crate) const LONGEST_WAY: Duration = Duration::from_secs(30);
 /// Packets of a direction that may be under way at a time; beyond them the oldest are not decided.
 const MOST_UNDER_WAY: usize = 1 << 16;
-/// Before the receiver's capture ends a packet must have had this much time to be called lost.
+/// Time that a packet must have had before the receiver's capture ends to be called lost.
 const LAST_CHANCE: Duration = Duration::from_secs(1);
 
 /// Something sent for the first time, as the receiving application will ask for it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unit {
     pub(crate) start: u64,
-    /// In which order it is delivered: that of its stream.
+    /// Stream in whose order it is delivered.
     pub(crate) stream: u16,
     /// Whether the unit is the first part of a message.
     pub(crate) begins: bool,
@@ -58,7 +58,7 @@ pub(crate) struct Mark {
 }
 
 impl Mark {
-    /// How well two agree; none if they cannot be the same packet.
+    /// Measure of how well two agree; none if they cannot be the same packet.
     fn agreement(self, other: Mark) -> Option<u8> {
         let stamps = match (self.stamp, other.stamp) {
             (Some(one), Some(two)) if one != two => return None,
@@ -80,7 +80,7 @@ struct Transmission {
     end: u64,
     mark: Mark,
     parts: Parts,
-    /// How much of `start..end` is accounted for.
+    /// Part of `start..end` that is accounted for.
     covered: u64,
 }
 
@@ -129,7 +129,7 @@ pub(crate) struct PacketFate {
     pub(crate) lost: u32,
     /// Bytes of these that had been sent before.
     pub(crate) old: u32,
-    /// How many ranges of bytes or chunks it carries.
+    /// Number of ranges of bytes or chunks that it carries.
     pub(crate) ranges: u32,
 }
 
@@ -390,7 +390,7 @@ impl Receiver {
     }
 }
 
-/// How good a match is, the best last.
+/// Quality of a match, the best last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
     agreement: u8,

@@ -34,7 +34,7 @@ pub struct Report {
     pub connections_cut_short: u64,
     /// All directions with user data together.
     pub all: Totals,
-    /// How far those in `streams` lie apart.
+    /// Distances between those in `streams`.
     pub across: Across,
     /// Delays of all directions together, shown or not; `null` without a receiver's capture.
     pub delays: Option<DelaysOfAll>,
@@ -54,7 +54,7 @@ pub struct CaptureReport {
     pub packets: u64,
     /// Bytes of the file that were read.
     pub bytes: u64,
-    /// When the first was captured, in seconds since 1 January 1970 (UTC).
+    /// Time at which the first was captured, in seconds since 1 January 1970 (UTC).
     pub start_s: f64,
     /// Time from the first packet to the last.
     pub duration_s: f64,
@@ -77,15 +77,15 @@ pub struct CaptureReport {
 /// Packets that were not analysed.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct PassedOver {
-    /// Of a link layer that is not known.
+    /// Packets of a link layer that is not known.
     pub unknown_link: u64,
-    /// Neither IPv4 nor IPv6.
+    /// Packets that are neither IPv4 nor IPv6.
     pub not_ip: u64,
-    /// Neither TCP nor SCTP.
+    /// Packets of neither TCP nor SCTP.
     pub other_protocol: u64,
     /// Fragments that are not the first.
     pub later_fragments: u64,
-    /// With headers that cannot be read.
+    /// Packets with headers that cannot be read.
     pub unreadable: u64,
     /// Packets of other interfaces than the chosen one.
     pub other_interface: u64,
@@ -114,9 +114,9 @@ pub struct StreamReport {
     pub interface: Option<String>,
     /// UDP ports of sender and receiver, for SCTP over UDP.
     pub udp_ports: Option<(u16, u16)>,
-    /// From the capture's first packet to the first with user data.
+    /// Time from the capture's first packet to the first with user data.
     pub start_s: f64,
-    /// From the first packet with user data to the last.
+    /// Time from the first packet with user data to the last.
     pub duration_s: f64,
     /// Whether the beginning of the connection was captured.
     pub is_whole: bool,
@@ -128,7 +128,7 @@ pub struct StreamReport {
     pub totals: Totals,
     /// Whether it is thin, and by which measure.
     pub thin: Thin,
-    /// From SYN or INIT to its answer.
+    /// Time from SYN or INIT to its answer.
     pub handshake_ms: Option<f64>,
     /// Numbers that only TCP has.
     pub tcp: Option<TcpReport>,
@@ -158,11 +158,11 @@ pub struct Totals {
     pub bytes: Bytes,
     /// Bytes of user data in packets that have some.
     pub payload_bytes: Summary,
-    /// Between packets with user data.
+    /// Time between packets with user data.
     pub interarrival_ms: Summary,
     /// Packets with user data; 1 / mean of `interarrival_ms`.
     pub packets_per_second: f64,
-    /// Of frames with user data, as the papers count.
+    /// Bits of frames with user data per second, as the papers count.
     pub bits_per_second: f64,
     /// Bits of user data per second.
     pub payload_bits_per_second: f64,
@@ -183,7 +183,7 @@ pub struct Totals {
     /// Whether more may have been lost: redundant copies repaired losses, but a receiver that reports no duplicates
     /// does not show when.
     pub loss_estimate_is_lower_bound: bool,
-    /// Between something sent and its acknowledgement, from what was sent once.
+    /// Time between something sent and its acknowledgement, from what was sent once.
     pub round_trip_ms: Summary,
     /// Time from first sending to cumulative acknowledgement.
     pub ack_latency_ms: AckLatency,
@@ -219,11 +219,11 @@ pub struct Packets {
     pub total: u64,
     /// Packets with user data.
     pub data: u64,
-    /// With nothing but an acknowledgement.
+    /// Packets with nothing but an acknowledgement.
     pub pure_acks: u64,
-    /// With nothing but retransmitted user data.
+    /// Packets with nothing but retransmitted user data.
     pub retransmissions: u64,
-    /// With new user data and copies of older.
+    /// Packets with new user data and copies of older.
     pub bundles: u64,
 }
 
@@ -261,7 +261,7 @@ pub struct Bytes {
     pub redundant: u64,
 }
 
-/// By which time it was, of the same data.
+/// Counts of retransmissions by their number among those of the same data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ByOrder {
     /// First retransmissions.
@@ -290,11 +290,11 @@ pub struct ByCause {
     pub fast: u64,
     /// One or two such reports.
     pub early: u64,
-    /// In the packet of another retransmission (SCTP).
+    /// Retransmissions in the packet of another (SCTP).
     pub bundled: u64,
     /// The tail was probed.
     pub probe: u64,
-    /// Sooner than anything could be known.
+    /// Retransmissions sooner than anything could be known.
     pub unknown: u64,
 }
 
@@ -303,38 +303,38 @@ pub struct ByCause {
 pub struct Retransmissions {
     /// Sum of all.
     pub total: u64,
-    /// By how often the data had been sent before.
+    /// Counts by how often the data had been sent before.
     pub by_order: ByOrder,
-    /// By the probable cause.
+    /// Counts by the probable cause.
     pub by_cause: ByCause,
-    /// Needless ones that are known.
+    /// Needless retransmissions that are known.
     pub spurious: u64,
-    /// Of these, data that the receiver reported to have got twice (D-SACK, duplicate TSNs).
+    /// Needless retransmissions that the receiver reported to have got twice (D-SACK, duplicate TSNs).
     pub spurious_reported: u64,
-    /// Of these, those found otherwise: by an echoed timestamp, or an answer that came too soon.
+    /// Needless retransmissions found otherwise: by an echoed timestamp, or an answer that came too soon.
     pub spurious_inferred: u64,
 }
 
 /// Acknowledgement latency, of all data and by how often they were retransmitted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct AckLatency {
-    /// Of data whatever the number of its retransmissions.
+    /// Latency of all data, whatever the number of its retransmissions.
     pub all: Summary,
-    /// Of data that were never retransmitted.
+    /// Latency of data that were never retransmitted.
     pub none: Summary,
-    /// Of data that were retransmitted once.
+    /// Latency of data that were retransmitted once.
     pub first: Summary,
-    /// Of data that were retransmitted twice.
+    /// Latency of data that were retransmitted twice.
     pub second: Summary,
-    /// Retransmitted more than twice.
+    /// Latency of data that were retransmitted more than twice.
     pub more: Summary,
 }
 
 /// Is a stream thin?
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Thin {
-    /// In short: at least eight packets with user data, less than 700 bytes in the mean, of which nine in ten
-    /// were sent with so few in flight that no fast retransmission was possible.
+    /// Whether the stream is thin, in short: at least eight packets with user data, less than 700 bytes in the mean, of
+    /// which nine in ten were sent with so few in flight that no fast retransmission was possible.
     pub is_thin: bool,
     /// Share of new packets that were sent with fewer than 4 / (1 - loss) in flight (Petlund et al. 2009).
     pub share_by_loss: f64,
@@ -364,7 +364,7 @@ pub struct SctpReport {
     pub chunks: ChunkCounts,
     /// The association's streams, the first 1024.
     pub streams: Vec<StreamIdReport>,
-    /// Between which addresses its packets went.
+    /// Pairs of addresses between which its packets went.
     pub paths: Vec<(String, String)>,
 }
 
@@ -403,13 +403,13 @@ pub struct ReceiverReport {
     pub retransmissions_needless: u64,
     /// Value of redundant data.
     pub redundancy: Redundancy,
-    /// Of packets, beyond the least one-way delay.
+    /// Delays of packets beyond the least one-way delay.
     pub delay_variation_ms: Delays,
-    /// From first sending to arrival, beyond the least one-way delay; each byte counts.
+    /// Delay from first sending to arrival, beyond the least one-way delay; each byte counts.
     pub transport_delay_ms: Delays,
-    /// From first sending to delivery in order, beyond the least one-way delay; each byte counts.
+    /// Delay from first sending to delivery in order, beyond the least one-way delay; each byte counts.
     pub application_delay_ms: Delays,
-    /// How much the receiver's clock gains on the sender's, in millionths; what was taken out of the delays.
+    /// Drift by which the receiver's clock gains on the sender's, in millionths, and which was taken out of the delays.
     pub clock_drift_ppm: f64,
     /// Whether the drift was measured (in 30 s at the least), or taken to be none.
     pub clock_drift_known: bool,
@@ -418,7 +418,7 @@ pub struct ReceiverReport {
 }
 
 impl ReceiverReport {
-    /// Of packets, to the transport layer, and to the application.
+    /// Delays of packets, to the transport layer, and to the application.
     pub fn by_layer(&self) -> [&Delays; 3] {
         [&self.delay_variation_ms, &self.transport_delay_ms, &self.application_delay_ms]
     }
@@ -446,11 +446,11 @@ pub struct PacketDetails {
     pub number: u64,
     /// Time of transmission, since the capture's first packet.
     pub time_s: f64,
-    /// Since the stream's packet before it.
+    /// Time since the stream's packet before it.
     pub interval_ms: Option<f64>,
     /// Bytes of user data.
     pub payload_bytes: u32,
-    /// Of these, bytes that were not sent before.
+    /// Bytes of these that were not sent before.
     pub new_bytes: u32,
     /// Bytes on the wire, link-layer header included.
     pub frame_bytes: u32,
@@ -458,6 +458,7 @@ pub struct PacketDetails {
     pub kind: PacketKind,
     /// Packets in flight, itself included.
     pub in_flight: u32,
-    /// From its sending until all that was new in it was acknowledged; `null` where that did not come, or nothing was new.
+    /// Time from its sending until all that was new in it was acknowledged; `null` where that did not come, or nothing
+    /// was new.
     pub ack_latency_ms: Option<f64>,
 }

@@ -30,7 +30,7 @@ pub(crate) struct Piece {
     pub(crate) bytes: u32,
 }
 
-/// How often a piece was sent before.
+/// Number of times that a piece was sent before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Sent for the first time.

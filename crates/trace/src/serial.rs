@@ -25,7 +25,7 @@ impl Unwrap {
         self.unwrap_near(reference, wire)
     }
 
-    /// As [`Unwrap::unwrap`], of numbers for which the origin is set.
+    /// The number of [`Unwrap::unwrap`] where the origin is set.
     pub(crate) fn unwrap_near(&self, reference: u64, wire: u32) -> u64 {
         let base = self.base.unwrap_or(wire);
         unwrap_u32(reference.max(ORIGIN), wire.wrapping_sub(base))

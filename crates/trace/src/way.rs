@@ -1,6 +1,6 @@
 //! The two directions of a connection or association.
 
-/// Which of two directions: from the end that was seen to send first, or to it.
+/// One of two directions: from the end that was seen to send first, or to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Way {
     There,

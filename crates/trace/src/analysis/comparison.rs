@@ -16,10 +16,10 @@ use crate::report::CaptureReport;
 use crate::sender::Piece;
 use crate::table::{Place, Tags};
 
-/// How far the sender's capture is read ahead of the receiver's: packets were sent before they arrive, and the clocks
-/// may have drifted since they were compared.
+/// Time by which the sender's capture is read ahead of the receiver's: packets were sent before they arrive, and the
+/// clocks may have drifted since they were compared.
 const AHEAD: Duration = Duration::from_secs(2);
-/// How far it is read ahead while the difference of the clocks is unknown.
+/// Time by which it is read ahead while the difference of the clocks is unknown.
 const AHEAD_BLINDLY: Duration = Duration::from_secs(60);
 /// Delays that are kept, of all directions together; a direction keeps no more than a part of them.
 const MOST_SAMPLES: usize = 2_000_000;
@@ -61,7 +61,7 @@ impl Comparison {
         self.by_senders_clock(self.began.unwrap_or_default())
     }
 
-    /// How far it was read, by the sender's clock.
+    /// Time up to which it was read, by the sender's clock.
     pub(super) fn ends(&self) -> Instant {
         self.by_senders_clock(self.latest)
     }

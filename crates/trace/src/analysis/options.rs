@@ -1,4 +1,4 @@
-//! Which packets to analyse.
+//! Options for the packets to analyse.
 
 use core::net::{IpAddr, SocketAddr};
 use core::ops::RangeInclusive;
@@ -32,7 +32,7 @@ impl Interfaces {
         }
     }
 
-    /// To which of them a frame counts.
+    /// Index of the interface to which a frame counts; 0 if all count as one.
     pub(crate) fn of(&self, frame: &Frame<'_>) -> u32 {
         if *self == Interfaces::All { 0 } else { frame.interface }
     }
@@ -80,7 +80,7 @@ impl End {
     }
 }
 
-/// Which packets to analyse, and how much to hold in memory.
+/// Packets to analyse, and bounds of what is held in memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// UDP ports that carry SCTP.

@@ -13,7 +13,7 @@ pub(super) struct Buffer<R> {
     /// Bytes read and not consumed are in `start..end`.
     start: usize,
     end: usize,
-    /// Where the part that was consumed last begins.
+    /// Beginning of the part that was consumed last.
     taken: usize,
     /// Bytes of the source before `start`.
     offset: u64,
@@ -46,7 +46,7 @@ impl<R: Read> Buffer<R> {
         self.block = self.offset;
     }
 
-    /// Where the block begins that is being looked at.
+    /// Offset of the block that is being looked at.
     pub(super) fn block(&self) -> u64 {
         self.block
     }

@@ -43,7 +43,7 @@ pub(super) fn begins(bytes: &[u8]) -> bool {
 pub(super) struct Section {
     order: Order,
     pub(super) interfaces: Vec<Interface>,
-    /// For packets without a time of their own.
+    /// Time for packets without one of their own.
     latest: Instant,
 }
 
@@ -63,7 +63,7 @@ impl Interface {
     }
 }
 
-/// How times of an interface are to be read.
+/// Units and offset in which times of an interface are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Clock {
     ticks_per_second: u64,

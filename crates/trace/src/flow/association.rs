@@ -28,11 +28,11 @@ pub(crate) struct SctpDirection {
     acknowledged: Option<Tsn>,
     /// Time of its INIT or INIT ACK, if that was sent once.
     init_at: Option<Instant>,
-    /// From its INIT to the INIT ACK, or from its INIT ACK to the COOKIE ECHO.
+    /// Time from its INIT to the INIT ACK, or from its INIT ACK to the COOKIE ECHO.
     pub(crate) handshake: Option<Duration>,
     pub(crate) counts: ChunkCounts,
     pub(crate) streams: BTreeMap<u16, StreamCounts>,
-    /// Between which addresses its packets went.
+    /// Pairs of addresses between which its packets went.
     pub(crate) paths: SmallVec<[(SocketAddr, SocketAddr); 1]>,
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct TcpDirection {
     acknowledged: Option<(SeqNumber, u16)>,
     /// Position of its FIN, which is acknowledged like a byte but is none.
     fin_at: Option<u64>,
-    /// When its SYN was sent, if it was sent once.
+    /// Time at which its SYN was sent, if it was sent once.
     syn_at: Option<Instant>,
     pub(crate) syns: u64,
     pub(crate) fins: u64,
@@ -108,7 +108,7 @@ pub(crate) fn on_segment(
     observed
 }
 
-/// Where the data of a segment begin.
+/// Place at which the data of a segment begin.
 fn place_of(tcp: &mut TcpDirection, captured: &Captured, at: Instant, next: u64) -> u64 {
     let Segment { flags, seq, .. } = captured.segment;
     if flags.syn() {

@@ -66,7 +66,7 @@ impl Minima {
         self.spans.iter().flatten().copied()
     }
 
-    /// How long it was observed, and how often.
+    /// Time for which it was observed, in nanoseconds; 0 unless often enough.
     pub(crate) fn weight(&self) -> u64 {
         let (first, last) = (self.points().next(), self.points().last());
         match (first, last) {

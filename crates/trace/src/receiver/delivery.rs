@@ -1,4 +1,4 @@
-//! When data reached the transport layer, and when the application could have them: in the order of their
+//! Times at which data reached the transport layer, and at which the application could have them: in the order of their
 //! stream, messages as a whole.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -18,7 +18,7 @@ struct Awaited {
     start: u64,
     end: u64,
     bytes: u32,
-    /// How much of `start..end` has not arrived.
+    /// Part of `start..end` that has not arrived.
     missing: u64,
     sent: Instant,
     queue: u64,

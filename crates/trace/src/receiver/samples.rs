@@ -8,7 +8,7 @@ use base::Instant;
 pub(crate) struct Sample {
     /// Beginning, by the sender's clock.
     pub(crate) sent: Instant,
-    /// How long it was, plus the difference of the clocks, in nanoseconds.
+    /// Length of the delay, plus the difference of the clocks, in nanoseconds.
     pub(crate) delay: i64,
     /// User data that the delay is of, in bytes: its weight in distributions.
     pub(crate) bytes: u32,

@@ -15,7 +15,7 @@ fn parts(pieces: &[(Kind, u64, u64)]) -> Parts {
         .collect()
 }
 
-/// By timestamps only.
+/// A mark by timestamps only.
 fn stamp(value: u32) -> Mark {
     Mark { stamp: Some(value), identification: 0 }
 }

@@ -1,10 +1,10 @@
-//! How far streams lie apart: the least, mean and greatest of each one's least, mean and greatest value.
+//! Spread of streams: the least, mean and greatest of each one's least, mean and greatest value.
 
 use serde::Serialize;
 
 use super::{Delays, StreamReport, Summary, Totals};
 
-/// Of the streams that have such values.
+/// Spread of the streams that have such values.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Across {
     /// Number of streams with data.
@@ -17,7 +17,7 @@ pub struct Across {
     pub round_trip_ms: Spread,
     /// Spread of all in [`Totals::ack_latency_ms`].
     pub ack_latency_ms: Spread,
-    /// Of [`super::ReceiverReport::transport_delay_ms`], of which the least is 0 by definition.
+    /// Spread of [`super::ReceiverReport::transport_delay_ms`], of which the least is 0 by definition.
     pub transport_delay_ms: Spread,
     /// Spread of [`super::ReceiverReport::application_delay_ms`].
     pub application_delay_ms: Spread,
@@ -28,11 +28,11 @@ pub struct Across {
 pub struct Spread {
     /// Streams that have values.
     pub streams: u64,
-    /// How the least values of the streams are spread.
+    /// Spread of the least values of the streams.
     pub min: Extent,
-    /// How the means of the streams are spread.
+    /// Spread of the means of the streams.
     pub mean: Extent,
-    /// How the greatest values of the streams are spread.
+    /// Spread of the greatest values of the streams.
     pub max: Extent,
 }
 

@@ -38,7 +38,7 @@ impl Delays {
         Delays { thinned: samples.is_thinned(), ..of_kept }
     }
 
-    /// Of values in nanoseconds with the sum of weights up to each.
+    /// Delays of values in nanoseconds with the sum of weights up to each.
     fn of_sorted(delays: &[(u64, u64)]) -> Delays {
         let Some((greatest, total)) = delays.last().copied() else { return Delays::default() };
         let at = |share: f64| {
@@ -90,16 +90,16 @@ fn weighted(samples: &Samples, line: &Line, by_bytes: bool) -> impl Iterator<Ite
 /// values are at most 0.1 % off.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DelaysOfAll {
-    /// Of [`super::ReceiverReport`].
+    /// Delays of [`super::ReceiverReport::delay_variation_ms`].
     pub delay_variation_ms: Delays,
-    /// Of [`super::ReceiverReport`].
+    /// Delays of [`super::ReceiverReport::transport_delay_ms`].
     pub transport_delay_ms: Delays,
-    /// Of [`super::ReceiverReport`].
+    /// Delays of [`super::ReceiverReport::application_delay_ms`].
     pub application_delay_ms: Delays,
 }
 
 impl DelaysOfAll {
-    /// Of packets, to the transport layer, and to the application.
+    /// Delays of packets, to the transport layer, and to the application.
     pub fn by_layer(&self) -> [&Delays; 3] {
         [&self.delay_variation_ms, &self.transport_delay_ms, &self.application_delay_ms]
     }

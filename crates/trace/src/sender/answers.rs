@@ -185,7 +185,7 @@ struct News {
     shared: SmallVec<[(u64, u64); 4]>,
     /// The latest packet that brought something of the rest.
     trigger: Option<u64>,
-    /// When the latest left of those packets that certainly brought something.
+    /// Latest departure of those packets that certainly brought something.
     latest: Option<Instant>,
 }
 

@@ -5,7 +5,7 @@ use base::{Duration, Instant};
 
 /// No timer of a sender is believed to be shorter, unless the round trip is longer (Linux' minimum RTO).
 const SHORTEST_TIMEOUT: Duration = Duration::from_millis(200);
-/// How long after a report a retransmission may follow it at once, at the least.
+/// Least time after a report within which a retransmission counts as following it at once.
 const AT_ONCE: Duration = Duration::from_millis(10);
 /// Reports that let a fast retransmission begin (RFC 5681, section 3.2; RFC 9260, section 7.2.4).
 pub(super) const THRESHOLD: u32 = 3;
@@ -48,11 +48,11 @@ pub(crate) struct Evidence {
     pub(crate) last: Instant,
     /// Reports since, of something that was sent after it.
     pub(crate) reports: u32,
-    /// When there were enough of these for a fast retransmission, else the last.
+    /// Time at which there were enough of these for a fast retransmission, else that of the last.
     pub(crate) reported: Option<Instant>,
     /// Whether the data is the first that is outstanding.
     pub(crate) is_first: bool,
-    /// Why the first in its packet was sent again, if that is another.
+    /// Cause for which the first in its packet was sent again, if that is another.
     pub(crate) leader: Option<Cause>,
     pub(crate) srtt: Option<Duration>,
     /// SRTT + 4 RTTVAR (RFC 6298, section 2), without a minimum.

@@ -36,7 +36,7 @@ pub(crate) struct Counts {
     pub(crate) redundant_reported: u64,
     /// Runs, or TSNs, that the receiver reported to have got twice.
     pub(crate) duplicates_reported: u64,
-    /// Of these, data that were sent once.
+    /// Number of these of data that were sent once.
     pub(crate) other_duplicates: u64,
     /// Acknowledgements that repeat, by their place in their run: first, second, third, later.
     pub(crate) repeated: [u64; 4],

@@ -96,7 +96,7 @@ enum Chance {
 }
 
 impl Answer {
-    /// Of a packet that is not remembered everything can be.
+    /// Chance of a packet; of one that is not remembered everything can be.
     fn chance(&self, packet: Option<&Packet>) -> Chance {
         let Some(packet) = packet else { return Chance::Fair };
         let age = self.at.since(packet.at);

@@ -69,7 +69,7 @@ pub(crate) struct Sent {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {
     ranges: VecDeque<Sent>,
-    /// How many of them, from the front, are acknowledged cumulatively.
+    /// Number of them, from the front, that are acknowledged cumulatively.
     acknowledged: usize,
     /// Ranges acknowledged selectively, above `una`.
     selective: Ranges,

@@ -18,7 +18,7 @@ struct Counted {
     bytes: u64,
     retransmissions: u64,
     duplicate_acks: u64,
-    /// Between packets with data, in microseconds.
+    /// Time between packets with data, in microseconds.
     intervals: Vec<u64>,
 }
 

@@ -144,7 +144,7 @@ fn address(text: &str) -> SocketAddr {
 pub(crate) struct Case {
     /// A preset of TCP, or one of SCTP behind `sctp:`.
     pub(crate) policy: &'static str,
-    /// In both directions.
+    /// Probability of loss in both directions.
     pub(crate) loss: Probability,
     pub(crate) round_trip: Duration,
     /// Time between messages.

@@ -82,7 +82,7 @@ fn options(policy: &str) -> ConnectionOptions {
     }
 }
 
-/// With the bytes that the client retransmitted.
+/// Runs a case; answers also with the bytes that the client retransmitted.
 pub(super) fn run(case: &Case) -> (Truth, u64) {
     let mut sim = Simulation::with_checker(5, Truth::new(TCP));
     let (client_at, server_at) = (address(CLIENT), address(SERVER));
