@@ -163,7 +163,7 @@ fn messages_of_256_kib_arrive_whole_both_ways_over_loss_and_longer_ones_are_refu
     assert_eq!(messages(world.told_browser(), id), [large]);
 }
 
-/// When a small message behind a large one on another channel arrives.
+/// Time at which a small message behind a large one on another channel arrives.
 fn small_behind_large(extensions: sctp::Extensions) -> Instant {
     let mut setting = Setting::new(0);
     setting.link.rate = base::Rate::from_bits_per_second(2_000_000);

@@ -33,7 +33,7 @@ pub struct IceLite {
     nominated: bool,
     /// Addresses of the peer that sent authentic checks, the newest last.
     verified: VecDeque<SocketAddr>,
-    /// When the last authentic check arrived, or the session began.
+    /// Time at which the last authentic check arrived, or the session began.
     heard: Instant,
     answers: VecDeque<(Pair, Vec<u8>)>,
     lost: bool,
@@ -59,7 +59,8 @@ impl IceLite {
         &self.own
     }
 
-    /// When the peer's last authentic check arrived; before the first one, when the session began.
+    /// Time at which the peer's last authentic check arrived; before the first one, the time at which the session
+    /// began.
     pub fn last_heard(&self) -> Instant {
         self.heard
     }

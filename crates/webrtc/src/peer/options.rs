@@ -131,7 +131,7 @@ pub enum PeerEvent {
     Ended(Ended),
 }
 
-/// Why a session ended.
+/// Reason for which a session ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// Either side closed the session in order.

@@ -20,7 +20,7 @@ pub struct ServerOptions {
     pub role: Role,
     /// Settings of DTLS.
     pub handshake: Settings,
-    /// Where the keys of DTLS come from.
+    /// Source of the keys of DTLS.
     pub secrets: Secrets,
     /// SCTP port.
     pub port: u16,
@@ -96,7 +96,7 @@ pub struct ServerStats {
     pub ignored: u64,
 }
 
-/// Why an offer got no answer, or an answer was not accepted.
+/// Reason for which an offer got no answer, or an answer was not accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AcceptError {
     /// The offer cannot be used.
