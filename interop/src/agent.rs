@@ -21,7 +21,7 @@ use virtual_peers::{
 
 use crate::plan::{EchoPlan, End, Reset};
 
-/// After how long a message is offered again that the stack did not take.
+/// Time after which a message is offered again that the stack did not take.
 const RETRY: Duration = Duration::from_millis(1);
 
 /// Part that a side plays.
@@ -56,7 +56,7 @@ impl Part {
     }
 }
 
-/// How a side ends an association.
+/// Way in which a side ends an association.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Goodbye {
     Shutdown,
@@ -74,7 +74,7 @@ pub struct Observed {
     pub bytes: u64,
     /// Faults of the messages that arrived.
     pub wrong: Vec<String>,
-    /// How often the peer reset its streams, and resets of this side that were completed.
+    /// Number of times that the peer reset its streams, and of resets of this side that were completed.
     pub peer_resets: usize,
     /// See `peer_resets`.
     pub resets_done: usize,
@@ -107,7 +107,7 @@ pub struct Agent<S> {
     /// Messages that a server has still to send back.
     echoes: VecDeque<Outgoing>,
     goodbye_said: bool,
-    /// When a message that was not taken is offered again.
+    /// Time at which a message that was not taken is offered again.
     retry_at: Option<Instant>,
     seen: Observed,
 }
@@ -325,7 +325,7 @@ impl<S: Stack> Agent<S> {
         self.due().map_or(self.awaited.is_none(), |due| due <= now)
     }
 
-    /// When a client's next message is due; none where that hangs on the one before.
+    /// Time at which a client's next message is due; none where that hangs on the one before.
     fn due(&self) -> Option<Instant> {
         let after = u64::try_from(self.plan.due(self.next)?.as_nanos()).ok()?;
         Some(self.established_at? + Duration::from_nanos(after))
@@ -383,7 +383,7 @@ impl<S: Stack> Agent<S> {
         }
     }
 
-    /// When the application wants to act of its own accord.
+    /// Time at which the application wants to act of its own accord.
     fn wake(&self) -> Option<Instant> {
         if self.is_over() {
             return None;

@@ -24,7 +24,7 @@ pub struct RunningEdge {
 /// The latest report of the edge.
 #[derive(Default)]
 pub struct EdgeSeen {
-    /// Where it serves metrics.
+    /// Address at which it serves metrics.
     pub metrics: Option<SocketAddr>,
     /// The edge's state, once it has reported one.
     pub status: Option<EdgeStatus>,

@@ -1,4 +1,4 @@
-//! Where edges of tests are: behind a device of a machine with services, at the far end of a wire from their clients.
+//! Place of edges of tests: behind a device of a machine with services, at the far end of a wire from their clients.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 
@@ -19,7 +19,7 @@ pub struct EdgePlace {
     pub near: Namespace,
     /// The namespace of the edge and its services.
     pub far: Namespace,
-    /// From the one to the other.
+    /// Wire from the one to the other.
     pub wire: Wire,
 }
 

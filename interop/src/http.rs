@@ -1,4 +1,4 @@
-//! As much of HTTP as a page of a test needs: a request for each connection.
+//! HTTP as far as a page of a test needs it: a request for each connection.
 
 use anyhow::{Context, Result, bail};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -62,7 +62,7 @@ impl Socket {
         Ok(Socket { carrier, runtime: runtime.clone() })
     }
 
-    /// Where it is; ports are 0 over raw IP.
+    /// Addresses of the socket; ports are 0 over raw IP.
     pub fn local_addrs(&self) -> Vec<SocketAddr> {
         match &self.carrier {
             Open::Udp(udp) => udp.local_addrs().collect(),

@@ -120,7 +120,7 @@ impl Matrix {
         })
     }
 
-    /// Why a column is not available here.
+    /// Reason for which a column is not available here.
     pub fn missing(&self, column: Column) -> Option<&Missing> {
         let of_carrier = match column.carrier() {
             Some(Carrier::RawIp) => self.namespaces.as_ref().err(),

@@ -72,7 +72,7 @@ impl Namespace {
         self.enter(write)?.context("cannot switch forwarding on")
     }
 
-    /// Where `ip` finds it: an interface can be moved there as long as this process lives.
+    /// Path at which `ip` finds it: an interface can be moved there as long as this process lives.
     pub fn path(&self) -> String {
         format!("/proc/{}/fd/{}", std::process::id(), self.0.as_raw_fd())
     }

@@ -169,7 +169,7 @@ impl EchoPlan {
         usize::from(content.first().map_or(0, |first| first.wrapping_mul(43)))
     }
 
-    /// When message `index` is due, counted from the first.
+    /// Time at which message `index` is due, counted from the first.
     pub(crate) fn due(&self, index: usize) -> Option<Duration> {
         Some(self.pace? * index as u32)
     }

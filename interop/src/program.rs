@@ -153,7 +153,7 @@ impl Server {
         self.process.text()
     }
 
-    /// As [`Server::finish`], whatever the end of the association was.
+    /// Finishes as [`Server::finish`] does, whatever the end of the association was.
     ///
     /// # Errors
     /// With the server's output, where it hangs or saw no association.

@@ -14,7 +14,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::capture::Capture;
 
-/// How often an idle relay looks whether to stop.
+/// Interval at which an idle relay looks whether to stop.
 const TICK: Duration = Duration::from_millis(20);
 
 /// Impairment of packets by a relay.
@@ -24,7 +24,7 @@ pub struct Impairment {
     pub loss: Probability,
     /// Seed of the losses.
     pub seed: u64,
-    /// Where everything is written before it is lost or sent on.
+    /// Capture of everything before it is lost or sent on.
     pub capture: Option<Capture>,
 }
 
@@ -177,7 +177,7 @@ impl Relay {
         Ok(Relay { address, server, shared, far, threads })
     }
 
-    /// From its next packet on the server sees the client at `far` (bound, not connected), as when a NAT
+    /// Lets the server see the client from its next packet on at `far` (bound, not connected), as when a NAT
     /// makes a new mapping in place of one that it forgot: what still comes to the old port then is lost.
     ///
     /// # Errors
@@ -196,7 +196,7 @@ impl Relay {
         Relay::start(loopback_socket()?, loopback_socket()?, server, impairment)
     }
 
-    /// Where the client sends to.
+    /// Address to which the client sends.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

@@ -21,7 +21,7 @@ pub struct Report {
     pub boundaries_kept: bool,
     /// Whether the association ended by a completed shutdown.
     pub clean_shutdown: bool,
-    /// How often the other side reset its streams.
+    /// Number of times that the other side reset its streams.
     pub resets: usize,
     /// Time from connecting to the association being up.
     pub connect: Duration,
@@ -74,7 +74,7 @@ pub struct Served {
     pub bytes: u64,
     /// Whether the association ended by a completed shutdown.
     pub clean_shutdown: bool,
-    /// How often the client reset its streams.
+    /// Number of times that the client reset its streams.
     pub resets: usize,
 }
 

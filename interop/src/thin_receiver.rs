@@ -73,7 +73,7 @@ impl ThinReceiver {
         self.at
     }
 
-    /// Where it tells what it received: each message in a datagram.
+    /// Socket at which it tells what it received: each message in a datagram.
     ///
     /// # Errors
     /// Where the system has no room for another socket.

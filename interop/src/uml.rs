@@ -290,9 +290,9 @@ impl Uml {
 /// Packets that a guest's impairments lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
-    /// Of what it sent.
+    /// Packets lost of those that it sent.
     pub sending: u64,
-    /// Of what it received.
+    /// Packets lost of those that it received.
     pub receiving: u64,
 }
 

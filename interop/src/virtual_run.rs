@@ -19,7 +19,7 @@ pub(crate) type AnyStack = Box<dyn Stack>;
 
 /// Round-trip time of the network in between.
 const RTT: Duration = Duration::from_millis(20);
-/// After how long the run is given up.
+/// Time after which the run is given up.
 const LIMIT: Duration = Duration::from_secs(600);
 /// Time that both sides stay after both associations ended, to answer retransmissions.
 const LINGER: Duration = Duration::from_secs(5);

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Where a test's file may be, seen from the root.
+/// Folders in which a test's file may be, seen from the root.
 const PLACES: [&str; 7] = [
     "crates/sctp/tests",
     "crates/tcp/tests",

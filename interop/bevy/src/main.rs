@@ -21,7 +21,7 @@ struct Network(Net);
 #[derive(Message)]
 struct Arrived(Bytes);
 
-/// Where a player is.
+/// Place of a player.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 struct Place(i32);
 

@@ -149,7 +149,7 @@ fn late(honest: &Honest) -> Option<String> {
     (late > 0).then(|| format!("{late} honest set-ups took more than {SOON:?}"))
 }
 
-/// How honest clients fared.
+/// Cells of the table for honest clients.
 fn cells(honest: &Honest) -> String {
     let (median, p99) = (honest.quantile(0.5), honest.quantile(0.99));
     format!(

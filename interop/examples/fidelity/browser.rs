@@ -116,14 +116,14 @@ fn wanted(plan: &FlowsPlan, wishes: &Wishes, up: bool) -> Outcome<Wanted> {
 /// A server and what came of it.
 struct Measured {
     title: String,
-    /// Of each connection, milliseconds above the fastest message of all servers.
+    /// Milliseconds of each connection's messages above the fastest message of all servers.
     late_ms: Vec<Vec<f64>>,
-    /// Of the direction of the messages.
+    /// Packets and bytes in the direction of the messages.
     packets: u64,
     bytes: u64,
-    /// Of the other direction.
+    /// Bytes in the other direction.
     bytes_back: u64,
-    /// Why connections did not open, or ended early.
+    /// Reasons for which connections did not open, or ended early.
     lost: Vec<String>,
 }
 

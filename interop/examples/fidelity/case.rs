@@ -72,7 +72,7 @@ impl Case {
         })
     }
 
-    /// How much of the beginning does not count.
+    /// Time from the beginning that does not count.
     pub(crate) fn warm_up(&self) -> Duration {
         self.flows.warm_up.into()
     }

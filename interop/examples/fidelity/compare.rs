@@ -36,7 +36,7 @@ pub(crate) struct Comparison {
     pub(crate) simulated: Side,
 }
 
-/// How two numbers stand to each other.
+/// Relation of two numbers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Within,

@@ -9,7 +9,7 @@ use crate::{Outcome, Wishes, virtual_time};
 
 /// Flows, and seconds, unless others are asked for: some 100,000 messages each.
 const SIZES: [(&str, u32, u64); 2] = [("sctp", 150, 260), ("tcp", 20, 130)];
-/// How often a kernel runs them, unless it is said: what one run measures hangs on its losses.
+/// Number of a kernel's runs of them, unless it is said: what one run measures hangs on its losses.
 const RUNS: u32 = 3;
 /// Largest difference that is none.
 const TOLERANCE: f64 = 0.15;

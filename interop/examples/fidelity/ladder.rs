@@ -13,7 +13,7 @@ use tcp::wire::{Flags, Segment};
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub(crate) at: Duration,
-    /// From the sender of messages to their receiver.
+    /// Whether it goes from the sender of messages to their receiver.
     pub(crate) forward: bool,
     pub(crate) lost: bool,
     /// Messages that it carries, counted from the first of the flow.
@@ -210,7 +210,7 @@ pub(crate) fn find_held(flows: &[Vec<Step>]) -> Option<&[Step]> {
     })
 }
 
-/// How much of what comes before a packet with several messages is shown.
+/// Time before a packet with several messages that is shown.
 const HELD_SPAN: Duration = Duration::from_millis(160);
 
 /// The steps of an event until the lost message was acknowledged; messages are counted from it.

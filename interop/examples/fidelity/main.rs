@@ -55,7 +55,7 @@ struct Wishes {
     seconds: Option<u64>,
     loss_percent: Option<u32>,
     runs: Option<u32>,
-    /// Of the virtual network: what the real machine has of its own.
+    /// Jitter of the virtual network: what the real machine has of its own.
     jitter: Option<Jitter>,
     /// Our server of data channels, and none of others.
     alone: bool,

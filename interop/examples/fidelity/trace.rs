@@ -65,7 +65,7 @@ struct Fates {
     backward: Vec<bool>,
 }
 
-/// When the message is due that is lost here.
+/// Time at which the message is due that is lost here.
 const LOST_AT: Duration = Duration::from_secs(20);
 
 /// Runs the flow in virtual time, where a message and what follows it have the fates of the real run; from that message

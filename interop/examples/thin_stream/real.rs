@@ -1,4 +1,4 @@
-//! In real time: a kernel client in one namespace, the server in another, a wire with delay and loss between them.
+//! Runs in real time: a kernel client in one namespace, the server in another, a wire with delay and loss between them.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};

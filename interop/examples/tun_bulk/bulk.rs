@@ -35,7 +35,7 @@ fn push(mut stream: TcpStream, pattern: &Pattern, total: u64) -> Outcome<()> {
     Ok(())
 }
 
-/// How much came as it was sent.
+/// Number of bytes that came as they were sent.
 fn pull(mut stream: TcpStream, pattern: &Pattern) -> Outcome<u64> {
     let mut piece = vec![0; Pattern::PERIOD];
     let mut intact = 0;
@@ -47,7 +47,7 @@ fn pull(mut stream: TcpStream, pattern: &Pattern) -> Outcome<u64> {
     }
 }
 
-/// From a kernel to a kernel; Mbit/s.
+/// Throughput from a kernel to a kernel, in Mbit/s.
 pub(crate) fn kernel_to_kernel(megabytes: u64, offload: bool) -> Outcome<f64> {
     let (near, far) = (Namespace::new()?, Namespace::new()?);
     let ends = (tun(&near, "10.79.0.1", offload)?, tun(&far, "10.79.0.2", offload)?);
@@ -77,7 +77,7 @@ pub(crate) fn kernel_to_kernel(megabytes: u64, offload: bool) -> Outcome<f64> {
     Ok(rate)
 }
 
-/// From a kernel to ours, and from ours to a kernel; Mbit/s.
+/// Throughput from a kernel to ours, and from ours to a kernel, in Mbit/s.
 pub(crate) fn with_ours(megabytes: u64, offload: bool) -> Outcome<(f64, f64)> {
     let (namespace, total) = (Namespace::new()?, megabytes * 1_000_000);
     let counts = ours::start(&namespace, total, offload)?;

@@ -26,7 +26,7 @@ fn memory() -> Outcome<[u64; 2]> {
     Ok([figure("/proc/self/status", "VmRSS:")?, figure("/proc/meminfo", "SUnreclaim:")?])
 }
 
-/// As many open files as this process may have.
+/// Allows as many open files as this process may have.
 fn allow_files() -> Outcome<()> {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
     let limit = rustix::process::Rlimit { current: limit.maximum, ..limit };
@@ -74,7 +74,7 @@ fn be_a_service(count: &str) -> Outcome<()> {
     Ok(())
 }
 
-/// In a stack without anything around it.
+/// Idle connections in a stack without anything around it.
 pub(crate) fn in_the_stack(connections: usize) -> Outcome<()> {
     let namespace = Namespace::new()?;
     let counts = ours::start(&namespace, 0, true)?;
@@ -94,7 +94,7 @@ pub(crate) fn in_the_stack(connections: usize) -> Outcome<()> {
     tell("in the stack alone", connections, before, started, 1)
 }
 
-/// In an edge that has forwarded each to a service, which accepts it and says nothing.
+/// Idle connections in an edge that has forwarded each to a service, which accepts it and says nothing.
 pub(crate) fn in_an_edge(connections: usize) -> Outcome<()> {
     let namespace = Namespace::new()?;
     let count = connections.to_string();

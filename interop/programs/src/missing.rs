@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// Set to anything but the empty text, a missing peer fails the test instead of skipping it.
 const REQUIRE: &str = "THINSTREAM_REQUIRE_PEERS";
 
-/// Why a peer cannot be used on this machine.
+/// Reason for which a peer cannot be used on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing(pub String);
 

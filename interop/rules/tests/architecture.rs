@@ -61,7 +61,7 @@ const WRITTEN: [&str; 9] = [
     "packaging",
     "web",
 ];
-/// How the names of such files end.
+/// Endings of the names of such files.
 const WRITTEN_ENDINGS: [&str; 9] = ["c", "cc", "go", "h", "ipynb", "pkt", "py", "toml", "ts"];
 
 type Rooms = BTreeMap<String, BTreeSet<String>>;
@@ -70,7 +70,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the workspace").to_owned()
 }
 
-/// Where the sources of a room are.
+/// Path of the sources of a room.
 fn source_of(room: &str) -> PathBuf {
     root().join("crates").join(room).join("src")
 }

@@ -22,7 +22,7 @@ impl Observed {
         self.check_end(plan, part, goodbye_may_be_lost)
     }
 
-    /// In short.
+    /// The observations in short.
     pub fn summary(&self) -> String {
         let Observed { indices, bytes, peer_resets, end, .. } = self;
         let end = end.as_ref().map_or("not over".to_owned(), |end| format!("{end:?}"));

@@ -24,9 +24,9 @@ use foe::{Foe, Taken};
 use memory::MemoryReport;
 use service::Service;
 
-/// Where hostile clients are: another host than that of the honest ones, behind the same device.
+/// Address of hostile clients: another host than that of the honest ones, behind the same device.
 const HOME: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 66);
-/// Where the edge reports its state.
+/// Address at which the edge reports its state.
 const METRICS: &str = "127.0.0.1:9178";
 const LIMIT: Duration = Duration::from_secs(30);
 
@@ -52,11 +52,11 @@ pub struct EdgeSeen {
     pub refused: usize,
     /// Bytes that it took.
     pub bytes_taken: u64,
-    /// How honest clients fared from before the attack until after it.
+    /// Attempts, failures and round trips of honest clients from before the attack until after it.
     pub honest: Honest,
     /// Most resident memory that the edge's process had (VmHWM), in bytes.
     pub peak_resident: u64,
-    /// How often the edge said how much memory it has.
+    /// Number of times that the edge said how much memory it has.
     pub told: usize,
     /// The farthest that it was from what the system showed, as a share of the latter.
     pub farthest_told: f64,

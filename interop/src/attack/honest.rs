@@ -11,7 +11,7 @@ const INTERVAL: Duration = Duration::from_millis(100);
 /// Time limit of a client for its set-up and first answer together, and for each later answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How honest clients fared.
+/// Attempts, failures and round trips of honest clients.
 #[derive(Clone, Debug, Default)]
 pub struct Honest {
     /// Time from the beginning of each set-up to the answer to its first message.
@@ -20,7 +20,7 @@ pub struct Honest {
     pub failures: Vec<String>,
     /// Round trips of the client that was there before the attack, a message each 100 ms.
     pub round_trips: Vec<Duration>,
-    /// Why that client got no further, if so.
+    /// Reason for which that client got no further, if so.
     pub ended: Option<String>,
 }
 

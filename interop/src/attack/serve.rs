@@ -27,7 +27,7 @@ const AFTERWARDS: Duration = Duration::from_secs(3);
 pub struct AttackReport {
     /// Resources that the hostile client obtained.
     pub taken: Taken,
-    /// How honest clients fared from before the attack until after it.
+    /// Attempts, failures and round trips of honest clients from before the attack until after it.
     pub honest: Honest,
     /// Most resident memory that the server's process had (VmHWM), in bytes.
     pub peak_resident: u64,

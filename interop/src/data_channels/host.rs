@@ -33,9 +33,9 @@ pub enum Said {
 pub struct Host {
     listener: Listener,
     tcp: TcpListener,
-    /// Where programs bring their offers: the offer to its end, and back the answer.
+    /// Address to which programs bring their offers: the offer to its end, and back the answer.
     offers: TcpListener,
-    /// Where programs fetch our offers, and leave their answers.
+    /// Address at which programs fetch our offers, and leave their answers.
     answers: TcpListener,
     /// The offer that a page has fetched.
     offered: Mutex<Option<PeerId>>,
@@ -72,7 +72,7 @@ impl Host {
         Ok((Host { listener, tcp, offers, answers, offered, link, reached, said }, hear))
     }
 
-    /// Where programs bring their offers.
+    /// Address to which programs bring their offers.
     ///
     /// # Errors
     /// Where the system does not tell.
@@ -80,7 +80,7 @@ impl Host {
         Ok(self.offers.local_addr()?)
     }
 
-    /// Where programs fetch our offers.
+    /// Address at which programs fetch our offers.
     ///
     /// # Errors
     /// Where the system does not tell.
@@ -88,7 +88,7 @@ impl Host {
         Ok(self.answers.local_addr()?)
     }
 
-    /// Where the page is.
+    /// Address of the page.
     ///
     /// # Errors
     /// Where the system does not tell.

@@ -23,7 +23,7 @@ pub const HEADING: &str = "## Data channels";
 /// Time without any news after which a run fails.
 const LIMIT: Duration = Duration::from_secs(180);
 
-/// How a run differs from others.
+/// Differences of a run from others.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     /// Our end of DTLS where the peer's offer leaves it; none where the offer is ours, and the peer chooses.
@@ -37,7 +37,7 @@ impl Run {
         Run { role, loss_percent }
     }
 
-    /// How a person would call it.
+    /// Title that a person would give it.
     fn title(self) -> String {
         let Run { role, loss_percent } = self;
         match role {

@@ -13,7 +13,7 @@ pub struct Exercise {
     pub name: &'static str,
     /// Steps and checks of the exercise.
     pub about: &'static str,
-    /// Of each packet, each way.
+    /// Probability of losing a packet, each way, in percent.
     pub loss_percent: u32,
     /// Chunk types of which packets of this exercise must have one.
     pub evidence: &'static [u8],
@@ -23,7 +23,7 @@ pub struct Exercise {
     pub quick: bool,
     /// Messages, and the end of the association.
     pub plan: fn() -> EchoPlan,
-    /// Why a peer cannot take part, where it lacks what is exercised.
+    /// Reason for which a peer cannot take part, where it lacks what is exercised.
     pub lacks: fn(Column) -> Option<&'static str>,
 }
 

@@ -17,7 +17,7 @@ const DATA: u8 = 0;
 /// A message between the second change and the third.
 pub(super) const BEFORE_THE_DELETION: usize = 140;
 
-/// Where a client with these addresses moves: messages before which it does what.
+/// Moves of a client with these addresses: messages before which it does what.
 pub(super) fn changes_of(client: [Ipv4Addr; 2]) -> Vec<(usize, AddressChange, Ipv4Addr)> {
     vec![
         (50, AddressChange::Added, client[1]),

@@ -12,7 +12,7 @@ use crate::uml::{GUEST_PATHS, HOST_PATHS};
 pub(super) struct Paths {
     pub(super) ours: Namespace,
     pub(super) our_addresses: [Ipv4Addr; 2],
-    /// Where the peer's program is; none for the guest.
+    /// Namespace of the peer's program; none for the guest.
     pub(super) theirs: Option<Namespace>,
     pub(super) their_addresses: [Ipv4Addr; 2],
     router: Option<Namespace>,

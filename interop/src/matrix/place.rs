@@ -1,4 +1,4 @@
-//! Where both sides of a run in real time are, and the relay between them.
+//! Places of both sides of a run in real time, and of the relay between them.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 
@@ -12,23 +12,23 @@ use crate::program::{Encapsulation, free_udp_port};
 use crate::relay::{Impairment, Relay};
 use crate::uml::{GUEST, HOST, Uml};
 
-/// Where our endpoint is over raw IP, in a namespace of its own.
+/// Address of our endpoint over raw IP, in a namespace of its own.
 const OURS: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
-/// Where the relay is over raw IP, in our namespace.
+/// Address of the relay over raw IP, in our namespace.
 const RELAY: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 3);
-/// Where a peer's program is over raw IP, at one end of a wire, and the relay, at the other.
+/// Addresses over raw IP of a peer's program, at one end of a wire, and of the relay, at the other.
 const WIRE: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 88, 0, 1), Ipv4Addr::new(10, 88, 0, 2)];
 
 /// A run's place: our socket, the peer's namespace if it has one, and the relay between.
 pub(super) struct Place {
     pub(super) socket: Socket,
     pub(super) theirs: Option<Namespace>,
-    /// Where a peer's program is.
+    /// Address of a peer's program.
     pub(super) their_address: Ipv4Addr,
     pub(super) relay: Relay,
     /// Encapsulation passed to the peer's program.
     pub(super) encapsulation: Encapsulation,
-    /// Where a peer that is a client connects to.
+    /// Address to which a peer that is a client connects.
     pub(super) relay_for_peer: Ipv4Addr,
     _ours: Option<Namespace>,
 }
@@ -97,7 +97,7 @@ impl Place {
         Ok(Place { socket, theirs, their_address, relay, encapsulation, relay_for_peer, _ours })
     }
 
-    /// Where we connect to.
+    /// Address to which we connect.
     pub(super) fn peer(&self) -> SocketAddr {
         let port = match self.encapsulation {
             Encapsulation::Udp { .. } => self.relay.address().port(),

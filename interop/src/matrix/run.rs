@@ -30,16 +30,16 @@ pub struct Run {
     pub column: Column,
     /// Part of our side.
     pub part: Part,
-    /// By which policy our side recovers: the name of a preset.
+    /// Policy by which our side recovers: the name of a preset.
     pub policy: &'static str,
     /// Tells it from all others.
     pub number: u8,
 }
 
-/// How a run went.
+/// Success of a run, its failure, or what the peer lacks for it.
 #[derive(Clone, Debug)]
 pub enum Outcome {
-    /// As it should; in short.
+    /// The run went as it should; in short.
     Passed(String),
     /// A failure; its reason.
     Failed(String),

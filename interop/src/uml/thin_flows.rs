@@ -36,9 +36,9 @@ pub struct ThinFlows {
     pub flows: u32,
     /// Bytes of a message, 16 at least.
     pub size: u32,
-    /// From a message of a flow to its next.
+    /// Time from a message of a flow to its next.
     pub interval: Duration,
-    /// For how many seconds messages are sent.
+    /// Seconds for which messages are sent.
     pub seconds: u64,
     /// One-way delay of the loopback.
     pub delay: Duration,
@@ -53,9 +53,9 @@ pub struct Arrived {
     pub flow: u32,
     /// The message's place in the flow, from 0.
     pub index: u32,
-    /// When it was given to the kernel, since the first message of all.
+    /// Time at which it was given to the kernel, since the first message of all.
     pub sent: Duration,
-    /// From then until the receiving application had it.
+    /// Time from then until the receiving application had it.
     pub latency: Duration,
 }
 

@@ -34,8 +34,8 @@ fn flows(cell: &CellPlan) -> &FlowsPlan {
     }
 }
 
-/// By how much the mean latency through real sockets differs from that in virtual time, beyond a tenth of it and what
-/// the machine itself was late; in milliseconds, and the numbers themselves.
+/// Excess by which the mean latency through real sockets differs from that in virtual time, beyond a tenth of it and
+/// what the machine itself was late; in milliseconds, and the numbers themselves.
 fn excess(plan: &Plan, seed: u64) -> (f64, String) {
     let real = sockets::run(flows(&plan.cells[0].1), seed).unwrap();
     let results = run_cell(plan, Job { cell: 0, seed }).unwrap();

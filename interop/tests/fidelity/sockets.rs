@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 pub(crate) struct Measured {
     /// Nanoseconds from when a message was due until the server had it, and how often.
     pub(crate) latencies: Vec<(u64, u64)>,
-    /// By how much the emulated link was late for 99 of 100 packets, the worse of both directions.
+    /// Lateness of the emulated link that 99 of 100 packets do not exceed, the worse of both directions.
     pub(crate) late_ms: f64,
 }
 
@@ -54,7 +54,7 @@ impl Flows {
         })
     }
 
-    /// As in the laboratory: heartbeats would be measured as traffic.
+    /// Options as in the laboratory: heartbeats would be measured as traffic.
     fn association() -> AssociationOptions {
         AssociationOptions { heartbeat_interval: None, ..AssociationOptions::default() }
     }
@@ -103,7 +103,7 @@ pub(crate) struct Server {
 pub(crate) struct Counts {
     /// Messages sent.
     pub(crate) sent: u64,
-    /// As in [`Measured`].
+    /// Lateness as in [`Measured`].
     pub(crate) late_ms: f64,
 }
 

@@ -16,7 +16,8 @@ use super::edge::{LIMIT, Running, greet, is_reset, patient};
 
 const SIZE: usize = 30;
 const DELAY: base::Duration = base::Duration::from_millis(65);
-/// When it begins after the start of the wire: there is time for a few messages before, on a slow machine, too.
+/// Beginning of the blackout after the start of the wire: there is time for a few messages before, on a slow machine,
+/// too.
 const BEGIN: base::Duration = base::Duration::from_secs(6);
 const SECONDS: u64 = 5;
 

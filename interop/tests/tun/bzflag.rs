@@ -15,7 +15,7 @@ const SERVER_PORT: u16 = 5154;
 /// Messages of a thin stream, and the time between them.
 const MESSAGES: usize = 200;
 const GAP: Duration = Duration::from_millis(24);
-/// To all players.
+/// Address of all players.
 const ALL: u8 = 254;
 
 /// The server, and an edge in front of it.

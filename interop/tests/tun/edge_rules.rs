@@ -147,10 +147,10 @@ impl Place {
 }
 
 const FORWARDING: &str = "ipv4/conf/far/forwarding";
-/// In the environment of the process that is to be an edge; and the test that is one then.
+/// Variable in the environment of the process that is to be an edge; and the test that is one then.
 const CHILD: &str = "THINSTREAM_TEST_EDGE";
 const CHILD_TEST: &str = "edge_rules::an_edge_in_a_process_of_its_own_says_when_it_is_ready";
-/// In the environment, the bytes of memory that it may have; it reports those that it has then.
+/// Variable in the environment with the bytes of memory that it may have; it reports those that it has then.
 pub(crate) const MEMORY: &str = "THINSTREAM_TEST_EDGE_MEMORY";
 
 pub(crate) fn echo((client, service): (&mut TcpStream, &mut TcpStream), word: &[u8]) {

@@ -197,7 +197,7 @@ impl Host {
         self.machine.call(info).expect("a connection")
     }
 
-    /// Why it failed, once it has.
+    /// Failure of the connection, once it has failed.
     pub(crate) fn failure(&self, connection: Connection) -> Failure {
         self.wait("a failure", |endpoint, _| endpoint.connection(connection.0)?.failure())
     }

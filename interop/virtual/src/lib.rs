@@ -92,14 +92,14 @@ pub enum AddressChange {
     MadePrimary,
 }
 
-/// How an association ended.
+/// End of an association.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// By a completed shutdown.
+    /// A completed shutdown.
     Closed,
     /// The peer sent an ABORT chunk.
     AbortedByPeer,
-    /// By an ABORT of this side's application.
+    /// An ABORT of this side's application.
     Aborted,
     /// The peer stopped answering.
     Unanswered,
@@ -116,7 +116,7 @@ pub struct Outgoing {
     pub payload: Bytes,
     /// Whether its order does not matter.
     pub unordered: bool,
-    /// How much is done for it.
+    /// Reliability with which it is sent.
     pub reliability: Reliability,
 }
 
@@ -131,7 +131,7 @@ pub struct Incoming {
     pub unordered: Option<bool>,
 }
 
-/// How much is done for a message (RFC 7496).
+/// Limit of what is done for a message (RFC 7496).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Reliability {
     /// The message arrives or the association fails.
@@ -143,7 +143,7 @@ pub enum Reliability {
     Lifetime(Duration),
 }
 
-/// Why a message was not taken.
+/// Reason for which a message was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// There is no room, or its stream is being reset: later.
@@ -155,7 +155,7 @@ pub enum Refused {
 /// Options of a peer in virtual time.
 #[derive(Clone, Debug)]
 pub struct StackOptions {
-    /// Where the other end is.
+    /// Address of the other end.
     pub remote: SocketAddr,
     /// Whether it waits for the other end to connect.
     pub server: bool,

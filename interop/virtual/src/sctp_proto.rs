@@ -24,9 +24,9 @@ pub struct SctpProto {
     origin: StdInstant,
     endpoint: Endpoint,
     transport: Arc<TransportConfig>,
-    /// Of the association that a client opens.
+    /// Remote address of the association that a client opens.
     remote: Option<SocketAddr>,
-    /// By handle.
+    /// Associations by handle.
     associations: Vec<Option<Association>>,
     packets: VecDeque<(SocketAddr, Bytes)>,
     events: VecDeque<StackEvent>,
@@ -124,7 +124,7 @@ impl SctpProto {
         self.drain(now, handle);
     }
 
-    /// When an association wants to be called.
+    /// Time at which an association wants to be called.
     pub fn timeout_of(&self, handle: AssociationHandle) -> Option<Instant> {
         let due = self.associations.get(handle.0)?.as_ref()?.poll_timeout()?;
         let since = due.saturating_duration_since(self.origin).as_nanos();

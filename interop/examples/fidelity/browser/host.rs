@@ -56,7 +56,7 @@ pub(crate) struct Side {
     server: Server,
     links: Mutex<Vec<Emulator>>,
     pairs: Mutex<Vec<Pairs>>,
-    /// Why connections did not open, or ended early.
+    /// Reasons for which connections did not open, or ended early.
     lost: Mutex<Vec<String>>,
     /// Towards the server, and from it.
     counters: [Arc<Counter>; 2],
@@ -84,7 +84,7 @@ impl Side {
         })
     }
 
-    /// When messages were sent and when they arrived, of each connection.
+    /// Times at which messages were sent and at which they arrived, of each connection.
     pub(crate) fn take_pairs(&self) -> Vec<Pairs> {
         let mut pairs = std::mem::take(&mut *lock(&self.pairs));
         if let Server::Ours(ours) = &self.server {
@@ -93,7 +93,7 @@ impl Side {
         pairs
     }
 
-    /// Why connections did not open, or ended early.
+    /// Reasons for which connections did not open, or ended early.
     pub(crate) fn take_lost(&self) -> Vec<String> {
         std::mem::take(&mut *lock(&self.lost))
     }
@@ -145,7 +145,7 @@ impl Side {
     }
 }
 
-/// Where an answer says that its server is.
+/// Address at which an answer says that its server is.
 fn candidate(answer: &str) -> Outcome<SocketAddr> {
     let lines = answer.lines().filter_map(|line| line.strip_prefix("a=candidate:"));
     let mut found = lines.filter_map(|line| {

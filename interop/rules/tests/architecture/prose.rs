@@ -96,7 +96,7 @@ pub(crate) fn faults_of_pieces(pieces: &[Piece]) -> Vec<(usize, String)> {
     found
 }
 
-/// Where the paragraphs of doc comments begin, outside of blocks of code.
+/// Finds where the paragraphs of doc comments begin, outside of blocks of code.
 #[derive(Default)]
 struct Paragraphs {
     within: bool,

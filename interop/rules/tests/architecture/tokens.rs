@@ -194,7 +194,7 @@ fn tests_of(tokens: &[(Token, usize)]) -> Vec<Range<usize>> {
     found
 }
 
-/// Where the item that begins at `from` is over: behind its braces, or behind its semicolon or comma outside of any bracket.
+/// End of the item that begins at `from`: behind its braces, or behind its semicolon or comma outside of any bracket.
 fn end_of_item(tokens: &[(Token, usize)], from: usize) -> usize {
     let mut depth = 0_i32;
     for (at, (token, _)) in tokens.iter().enumerate().skip(from) {

@@ -18,10 +18,10 @@ const PER_QUESTION: usize = 20;
 /// Looks within which the edge's figure must have been the system's: it takes its own once a second.
 const RECENT: usize = 40;
 
-/// How far the edge's figure was from the system's.
+/// Distance of the edge's figure from the system's.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MemoryReport {
-    /// How often the edge was asked.
+    /// Number of times that the edge was asked.
     pub(super) told: usize,
     /// The largest distance from the nearest figure that the system showed in the last seconds, as a share of it.
     pub(super) farthest: f64,

@@ -12,7 +12,7 @@ use sctp::wire::{Chunk, CommonHeader, Packet, PacketBuilder, Parameter};
 use sctp::{Ppid, Ssn, StreamId, Tsn, VerificationTag};
 use thinstream::DEFAULT_PORT;
 
-/// Where hostile clients are: another host than that of the honest ones.
+/// Address of hostile clients: another host than that of the honest ones.
 const HOME: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 66);
 /// Packets that leave before answers are waited for: what a server's socket holds.
 const BURST: usize = 32;

@@ -8,7 +8,7 @@ use pcap_file::pcapng::{Block, PcapNgReader};
 /// A packet that left one end of a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Crossing {
-    /// When, from the first of all.
+    /// Time of the departure, from the first of all.
     pub at: Duration,
     /// The IP packet (of IPv4, without options), its checksum of SCTP or TCP cleared.
     pub packet: Vec<u8>,
@@ -18,7 +18,7 @@ pub struct Crossing {
 
 /// Bytes of an Ethernet header.
 const ETHERNET: usize = 14;
-/// How much before its due time a packet may arrive, and how much later: sooner than it would be sent again.
+/// Time by which a packet may arrive before it is due, and after: sooner than it would be sent again.
 const EARLY: Duration = Duration::from_millis(5);
 const LATE: Duration = Duration::from_millis(150);
 

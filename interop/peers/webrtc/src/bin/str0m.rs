@@ -47,7 +47,7 @@ struct Sending {
 trait Application {
     fn on_event(&mut self, rtc: &mut Rtc, event: Event) -> Result<()>;
 
-    /// When it wants to act without an event.
+    /// Time at which it wants to act without an event.
     fn due(&self) -> Option<Instant> {
         None
     }
@@ -100,7 +100,7 @@ struct Client {
     channels: Vec<ChannelId>,
     told: UnboundedSender<Told>,
     send: UnboundedReceiver<Message>,
-    /// When it looks for messages to send again.
+    /// Time at which it looks for messages to send again.
     due: Instant,
 }
 
