@@ -12,7 +12,7 @@ use sctp::AssociationOptions;
 
 use crate::{Nanos, Stack};
 
-/// With what the RFC says, as its peers do.
+/// The policy of the RFC, which its peers follow, too.
 pub struct Thinstream(pair::Pair);
 
 impl Stack for Thinstream {

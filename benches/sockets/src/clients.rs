@@ -11,7 +11,7 @@ use crate::probe::message;
 use crate::transports::Transport;
 use crate::{Result, input};
 
-/// How long the last answers may take.
+/// Time that the last answers may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Drives the connections until a line is read; then waits for the answers, prints how many messages and answers there were, how

@@ -86,11 +86,11 @@ impl Place {
 #[derive(Clone, Copy, Debug)]
 struct Numbers {
     messages_a_second: f64,
-    /// Of the proxy alone.
+    /// Processor time of the proxy alone for a message, in microseconds.
     cpu_us: f64,
     /// The part of it that the kernel took on its behalf.
     system_us: f64,
-    /// Of clients, proxy and service.
+    /// Processor time of clients, proxy and service for a message, in microseconds.
     all_us: f64,
     bytes_a_connection: f64,
     latencies_us: [f64; 3],

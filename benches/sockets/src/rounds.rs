@@ -25,7 +25,7 @@ pub struct Plan {
     threads: usize,
 }
 
-/// How often and how long is measured.
+/// Number and length of the measured rounds.
 #[derive(Args)]
 pub struct Timing {
     /// Rounds of all that is compared; the table has the median of each number.

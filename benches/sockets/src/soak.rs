@@ -15,7 +15,7 @@ pub struct Plan {
     /// Number of associations, each with a message per interval.
     #[arg(long, default_value_t = 10_000)]
     associations: usize,
-    /// How long messages are sent.
+    /// Seconds for which messages are sent.
     #[arg(long, default_value_t = 3_600)]
     seconds: u64,
     /// Seconds between two lines of numbers.

@@ -178,18 +178,18 @@ impl Table {
         (0..self.batch.num_rows()).map(row).collect()
     }
 
-    /// As `pyarrow.Table`, without a copy; needs pyarrow.
+    /// The table as `pyarrow.Table`, without a copy; needs pyarrow.
     fn to_pyarrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         import(slf.py(), "pyarrow", "arrow")?.getattr("table")?.call1((slf,))
     }
 
-    /// As `pandas.DataFrame`; needs pandas and pyarrow.
+    /// The table as `pandas.DataFrame`; needs pandas and pyarrow.
     fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         import(slf.py(), "pandas", "pandas")?;
         Table::to_pyarrow(slf)?.call_method0("to_pandas")
     }
 
-    /// As `polars.DataFrame`; needs polars.
+    /// The table as `polars.DataFrame`; needs polars.
     fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         import(slf.py(), "polars", "polars")?.getattr("DataFrame")?.call1((slf,))
     }

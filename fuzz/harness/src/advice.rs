@@ -12,7 +12,7 @@ pub const UNITS: usize = 64;
 pub struct Number {
     /// Kind of the advice, and which of two paths it concerns.
     pub kind: u8,
-    /// How much of it, or for which unit in flight.
+    /// Value of the advice, or the unit in flight that it concerns.
     pub value: u16,
 }
 

@@ -129,7 +129,7 @@ struct World {
 }
 
 impl World {
-    /// With all extensions but those that need the peer's key, or the usual ones.
+    /// A world with all extensions but those that need the peer's key, or with the usual ones.
     fn new(extended: bool) -> World {
         let all = Extensions::PARTIAL_RELIABILITY
             | Extensions::STREAM_RECONFIGURATION

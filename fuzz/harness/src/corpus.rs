@@ -46,7 +46,7 @@ pub enum Shape {
     Listen,
 }
 
-/// How an input ended.
+/// End of an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// State before the input's packets, as RFC 9260 spells it.

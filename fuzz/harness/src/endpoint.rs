@@ -39,7 +39,7 @@ pub struct ForgedChunk {
     pub chunk_type: u8,
     /// Flags byte of the chunk on the wire.
     pub flags: u8,
-    /// If any, its first field is a TSN so far from one that was seen.
+    /// Distance of a TSN that was seen from the first field, if that is such a TSN.
     pub near: Option<i8>,
     /// The rest.
     pub value: Blob,
@@ -48,7 +48,7 @@ pub struct ForgedChunk {
 /// The tag of a forged packet.
 #[derive(Arbitrary, Clone, Debug)]
 pub enum Tag {
-    /// None, as INIT has it.
+    /// No tag, as INIT has it.
     Zero,
     /// One that packets to the victim carried.
     Seen(u8),
@@ -78,14 +78,14 @@ pub enum Step {
     Steal {
         /// Number of the packet ever sent, reduced to those that exist.
         which: u16,
-        /// From whose address.
+        /// Party from whose address it comes.
         from: Option<u8>,
     },
     /// A packet with ports and checksum as they should be.
     Forge {
-        /// From whose address.
+        /// Party from whose address it comes.
         from: u8,
-        /// To whom.
+        /// Party to which it goes.
         to: u8,
         /// The packet's verification tag.
         tag: Tag,
@@ -94,7 +94,7 @@ pub enum Step {
     },
     /// Bytes as they are.
     Raw {
-        /// To whom.
+        /// Party to which it goes.
         to: u8,
         /// The datagram.
         bytes: Blob,
@@ -113,7 +113,7 @@ pub enum Step {
     Send {
         /// The side that sends.
         party: u8,
-        /// Which of its associations.
+        /// Number of its association.
         which: u8,
         /// Bytes.
         size: u16,
@@ -122,14 +122,14 @@ pub enum Step {
     Shutdown {
         /// The side that closes.
         party: u8,
-        /// Which of its associations.
+        /// Number of its association.
         which: u8,
     },
     /// An application releases an association.
     Release {
         /// The side that releases it.
         party: u8,
-        /// Which of its associations.
+        /// Number of its association.
         which: u8,
     },
     /// A client loses its memory.

@@ -69,7 +69,7 @@ pub fn give(end: &mut Endpoint, now: Instant, local: SocketAddr, remote: SocketA
 /// A packet that leaves an endpoint.
 #[derive(Clone, Debug)]
 pub struct Packet {
-    /// Where from, if the endpoint says.
+    /// Source, if the endpoint says.
     pub local: Option<SocketAddr>,
     /// Destination of the packet.
     pub remote: SocketAddr,

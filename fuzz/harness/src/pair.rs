@@ -93,7 +93,7 @@ struct World {
     /// The message that is sent in parts, by end and stream.
     open: [[Option<usize>; STREAMS]; 2],
     resets: [Resets; 2],
-    /// How often an end was told of a reset.
+    /// Number of resets of which an end was told.
     told_of_resets: u64,
     /// Messages that were given up without being reported one by one.
     further: [u64; 2],
@@ -102,7 +102,7 @@ struct World {
     air: Air<Flying>,
     /// Networks that lose everything.
     broken: [bool; 2],
-    /// Which end finds the path MTU out, and bytes of an IP packet that pass in one piece from there.
+    /// Ends that find the path MTU out, and bytes of an IP packet that pass in one piece from there.
     discovers: [bool; 2],
     mtu: [usize; 2],
     /// Packets may come without a checksum: what is below protects them.
@@ -124,7 +124,7 @@ fn bytes_of(index: usize, range: core::ops::Range<usize>) -> Bytes {
     range.map(|at| number.get(at).copied().unwrap_or((at * 31 + index * 7) as u8)).collect()
 }
 
-/// How message `index` is sent.
+/// Options with which message `index` is sent.
 fn send_options(unordered: bool, patience: u8, index: usize) -> SendOptions {
     let reliability = match patience {
         0..20 => Reliability::Lifetime(Duration::from_millis(50 * u64::from(patience))),
@@ -137,7 +137,7 @@ fn send_options(unordered: bool, patience: u8, index: usize) -> SendOptions {
     SendOptions { unordered, reliability, context: index as u32, key, ..SendOptions::default() }
 }
 
-/// On which of the two networks an address is.
+/// Network, of two, on which an address is.
 fn network(address: SocketAddr) -> u8 {
     match address.ip() {
         IpAddr::V4(ip) => ip.octets()[1] & 1,

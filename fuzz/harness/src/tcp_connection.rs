@@ -53,7 +53,7 @@ pub enum Step {
     Policy {
         /// Number of the preset, reduced to those that exist.
         preset: u8,
-        /// Which field of it it sets.
+        /// Field of the policy that it sets.
         field: u8,
         /// Number of the field's value, reduced to those that exist.
         value: u8,
@@ -67,7 +67,7 @@ pub enum Step {
     },
     /// Time passes.
     Pass {
-        /// In steps of 17 ms, squared.
+        /// Time in steps of 17 ms, squared.
         steps: u8,
     },
 }

@@ -26,7 +26,7 @@ const TRIP: Duration = Duration::from_millis(20);
 /// Time that the network works at the end; data still missing then counts as lost.
 const PATIENCE: Duration = Duration::from_secs(4_000);
 
-/// How a run ended.
+/// End of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Bytes that the applications sent.
@@ -242,7 +242,7 @@ impl World {
         self.sides.iter().filter_map(|side| side.endpoint.poll_timeout()).min()
     }
 
-    /// Where nothing is under way, time passes until the next timer expires.
+    /// Lets time pass until the next timer expires, where nothing is under way.
     fn rest(&mut self) {
         if let Some(due) = self.next_timeout().filter(|_| self.air.is_empty()) {
             self.pass(due.since(self.now));

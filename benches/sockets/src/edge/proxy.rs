@@ -109,7 +109,7 @@ pub(super) struct Spent {
 }
 
 impl Spent {
-    /// By the number of the process.
+    /// Processor time that the process with this number has spent.
     pub(super) fn of(process: u32) -> Result<Spent> {
         let process = Path::new("/proc").join(process.to_string());
         let mut total = 0;

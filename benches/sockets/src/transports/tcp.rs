@@ -8,7 +8,7 @@ use crate::probe::Probe;
 use crate::sender::Sender;
 use crate::{MESSAGE, Result};
 
-/// At every address of its namespace, so that machines beyond loopback reach it.
+/// Serves at every address of its namespace, so that machines beyond loopback reach it.
 pub async fn serve(probe: Probe) -> Result<()> {
     let listener = TcpListener::bind("0.0.0.0:0").await?;
     println!("127.0.0.1:{}", listener.local_addr()?.port());

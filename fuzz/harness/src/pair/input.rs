@@ -23,9 +23,9 @@ pub struct Input {
 pub struct End {
     /// Number of a recovery preset.
     pub preset: u8,
-    /// How large the receive buffer is, in steps of 4 kB.
+    /// Size of the receive buffer, in steps of 4 kB.
     pub buffer: u8,
-    /// How large packets may be.
+    /// Size that packets may have.
     pub mtu: u8,
     /// Whether small messages wait for each other.
     pub nagle: bool,
@@ -55,7 +55,7 @@ pub enum Step {
         size: u16,
         /// Whether without order.
         unordered: bool,
-        /// When it may be given up: mostly never.
+        /// Condition under which it may be given up: mostly never.
         patience: u8,
     },
     /// The application sends a part of a message.
@@ -66,7 +66,7 @@ pub enum Step {
         stream: u8,
         /// Bytes.
         size: u16,
-        /// Of the message, if it begins: whether without order, and when it may be given up.
+        /// Head of a message that begins: whether without order, and when it may be given up.
         head: [u8; 2],
         /// One in four ends the message.
         end: u8,
@@ -82,7 +82,7 @@ pub enum Step {
     Reset {
         /// The end.
         at: u8,
-        /// Which side's.
+        /// Side whose streams are reset.
         direction: u8,
         /// The streams, a bit each; no bit means all.
         streams: u8,
@@ -96,7 +96,7 @@ pub enum Step {
     AddStreams {
         /// The end.
         at: u8,
-        /// On which it sends, by the upper four bits, and on which the peer does, by the lower.
+        /// Number of streams on which it sends, by the upper four bits, and on which the peer does, by the lower.
         counts: u8,
     },
     /// An address comes or goes.
@@ -157,14 +157,14 @@ pub enum Step {
     Key {
         /// The end.
         at: u8,
-        /// Which: one in 256 is unknown to the other end.
+        /// Number of the key: one in 256 is unknown to the other end.
         key: u8,
     },
     /// The application sends a message on a data channel, opens one or closes one.
     Channel {
         /// The end.
         at: u8,
-        /// Which channel, and what it does.
+        /// Number of the channel, and what it does.
         which: u8,
         /// Bytes.
         size: u16,
@@ -173,7 +173,7 @@ pub enum Step {
     Order {
         /// The end.
         at: u8,
-        /// Which of the messages before it waits for, a bit each, the last one the lowest; all: of everything.
+        /// Messages before it for which it waits, a bit each, the last one the lowest; all bits: everything.
         after: u8,
         /// Bytes.
         size: u16,

@@ -20,7 +20,7 @@ const LONGEST: usize = 60_000;
 /// Resets that an end asked for, and where they stand.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Resets {
-    /// By stream: the messages that were sent before each reset, as long as its sender has not heard of it.
+    /// Messages by stream that were sent before each reset, as long as its sender has not heard of it.
     asked: [Vec<usize>; STREAMS],
     /// Resets that the receiver has not performed yet.
     to_come: [Vec<usize>; STREAMS],

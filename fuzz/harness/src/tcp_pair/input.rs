@@ -22,7 +22,7 @@ pub struct Input {
 pub struct End {
     /// Number of a recovery preset.
     pub preset: u8,
-    /// How large its buffers are, in steps of 1 kB.
+    /// Size of its buffers, in steps of 1 kB.
     pub buffers: [u8; 2],
     /// A bit each: timestamps, SACK, window scale, ECN, no delay, keep-alive, path MTU discovery, urgent
     /// data among the rest.
@@ -98,7 +98,7 @@ pub enum Step {
         at: u8,
         /// Number of the preset, reduced to those that exist.
         preset: u8,
-        /// Which field of it it sets.
+        /// Field of the policy that it sets.
         field: u8,
         /// Number of the field's value, reduced to those that exist.
         value: u8,
