@@ -24,7 +24,7 @@ LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 
 
 def place_of(path):
-    """Where a file of the project is in the site; none for a file that is not part of it."""
+    """Path of a file of the project in the site; none for a file that is not part of it."""
     if path.parent == ROOT and path.name in ABOVE:
         return pathlib.Path(path.name)
     if path == ROOT / "docs/README.md":

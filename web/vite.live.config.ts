@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 import { type Plugin, defineConfig } from "vite";
 import { viteSingleFile } from "vite-plugin-singlefile";
 
-/** Where `ci/live` puts the engine: the module and the JavaScript that loads it. */
+/** Folder into which `ci/live` puts the engine: the module and the JavaScript that loads it. */
 const ENGINE = process.env["LIVE_ENGINE"] ?? resolve(import.meta.dirname, "../target/live");
 
 /** The engine's module inside the page: compressed, as text. */

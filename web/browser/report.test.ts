@@ -193,7 +193,7 @@ describe.skipIf(!existsSync(CHROMIUM))("the report page in Chromium", () => {
     const page = await open({ viewport: { width: 375, height: 740 }, isMobile: true, hasTouch: true });
     const { place, texts } = await figure(page, "Mean latency by round-trip time");
     const fingers = await page.context().newCDPSession(page);
-    /** Where the page stands once it has for ten frames: a gesture scrolls on after its last touch, then to a whole pixel. */
+    /** Position of the page once it has rested for ten frames: a gesture scrolls on after its last touch, then to a whole pixel. */
     const scrolled = (): Promise<number> =>
       page.evaluate(
         () =>

@@ -9,7 +9,7 @@ export interface Report {
   title: string;
   /** One or two sentences. */
   about: string;
-  /** Where it comes from: version, commit, plan, seeds, duration; in the order to show. */
+  /** Origin of the report: version, commit, plan, seeds, duration; in the order to show. */
   provenance: Entry[];
   sections: Section[];
 }
@@ -39,7 +39,7 @@ export interface Section {
   commands: string[];
 }
 
-/** How a number stands beside the paper's. */
+/** Relation of a number to the paper's. */
 export type Agreement = "same" | "same-direction" | "differs" | "not-decided" | "not-reported" | "not-measured";
 
 /** Kind of a row; predictions alone count in the headline. */
@@ -54,7 +54,7 @@ export type Verdict = Agreement | Exclude<Kind, "prediction">;
 export interface Comparison {
   /** The measured quantity, such as "mean latency of first retransmissions". */
   measure: string;
-  /** In which case, such as "thin, RTT 100 ms, loss 5 %". */
+  /** Case of the number, such as "thin, RTT 100 ms, loss 5 %". */
   where: string;
   /** The paper's number as it is printed; none where the paper reports none. */
   paper?: string;
@@ -69,7 +69,7 @@ export interface Comparison {
   kind?: Kind;
   /** A number unless given. */
   claim?: Claim;
-  /** How the number stands where the row is no prediction. */
+  /** Relation of the number to the paper's where the row is no prediction. */
   agreement?: Agreement;
   /** A sentence where it differs. */
   note?: string;
@@ -138,7 +138,7 @@ export interface Ladder extends Common {
   arrows: {
     from: 0 | 1;
     sent_ms: number;
-    /** None where it was lost. */
+    /** Time of arrival; none where the packet was lost. */
     arrived_ms?: number;
     label: string;
     /** Colours it: new data, a retransmission, a copy that rides along, an acknowledgement. */

@@ -22,7 +22,7 @@ export function heading(axis: { label: string; unit?: string }): string {
   return axis.unit === undefined ? axis.label : `${axis.label} (${axis.unit})`;
 }
 
-/** Where a cumulative share stands on a `tail` axis: its logarithm counted from one, upwards. */
+/** Position of a cumulative share on a `tail` axis: its logarithm counted from one, upwards. */
 export function toTail(share: number): number {
   return -Math.log10(Math.max(1 - share, 1e-9));
 }

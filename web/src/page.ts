@@ -25,7 +25,7 @@ const AGREEMENTS: Agreement[] = ["same", "same-direction", "differs", "not-decid
 const CLAIMS: Claim[] = ["number", "direction", "no-effect"];
 const KINDS: Exclude<Kind, "prediction">[] = ["input", "fitted", "bound", "measured"];
 
-/** How predictions came out, paper by paper; rows of every other kind are counted beside them and never with them. */
+/** Outcome of predictions, paper by paper; rows of every other kind are counted beside them and never with them. */
 function verdicts(report: Report): HTMLElement[] {
   const papers = new Map<string, Comparison[]>();
   for (const { group, comparisons } of report.sections) {

@@ -15,7 +15,7 @@ export interface Theme {
   along: string;
   /** For series, apart from each other also to those who do not see red and green apart. */
   series: string[];
-  /** From the least to the largest value of a heat map. */
+  /** Colours from the least to the largest value of a heat map. */
   ramp: string[];
 }
 

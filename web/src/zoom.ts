@@ -11,10 +11,10 @@ export interface Zoomable {
   reset(): void;
 }
 
-/** How much nearer one press brings a figure. */
+/** Factor by which one press brings a figure nearer. */
 const NEARER = 2;
 
-/** How many times nearer than it was at first a figure that scrolls can come. */
+/** Largest factor by which a figure that scrolls can come nearer than it was at first. */
 const NEAREST = 16;
 
 const KEYS_AND_BUTTONS = "To zoom, press the buttons, or + and − in the figure; 0 shows all again.";

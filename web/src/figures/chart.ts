@@ -180,7 +180,7 @@ export function base(theme: Theme): Option {
   };
 }
 
-/** How an axis looks. */
+/** Colours, lines and type of an axis. */
 export function axisStyle(theme: Theme): Option {
   return {
     nameLocation: "middle",
@@ -192,7 +192,7 @@ export function axisStyle(theme: Theme): Option {
   };
 }
 
-/** How a tooltip looks. */
+/** Colours and type of a tooltip. */
 export function tooltipStyle(theme: Theme): Option {
   return {
     confine: true,

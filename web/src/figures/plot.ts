@@ -141,7 +141,7 @@ interface Api {
 /** Share of a category's room that its bars take together, 0 to 1. */
 const BARS = 0.8;
 
-/** From the middle of a category to the middle of one of its bars. */
+/** Distance from the middle of a category to the middle of one of its bars. */
 function shift(api: Api, bar: number, bars: number): number {
   const [room] = api.size([1, 0]);
   return room * BARS * ((bar + 0.5) / bars - 0.5);

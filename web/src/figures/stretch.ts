@@ -1,14 +1,14 @@
-/** Which part of an axis is shown, and what zooming and moving make of it. */
+/** Part of an axis that is shown, and what zooming and moving make of it. */
 
-/** From one value of an axis to another; of categories, from the first place to the last. */
+/** Stretch from one value of an axis to another; of categories, from the first place to the last. */
 export type Stretch = readonly [number, number];
 
 export type Scale = "linear" | "log" | "category";
 
-/** How much of the whole is shown at the least: what is nearer only shows rounding. */
+/** Least share of the whole that is shown: what is nearer only shows rounding. */
 const LEAST = 1e-4;
 
-/** How far the figure moves at a time, of what is shown. */
+/** Share of what is shown by which the figure moves at a time. */
 const STEP = 0.25;
 
 /** `shown` nearer by this factor, around its middle and within the `whole`; below one it is further away. */
@@ -38,7 +38,7 @@ function part([low, high]: Stretch, whole: Stretch, scale: Scale): Stretch {
   return [low <= least + rounding ? whole[0] : from, high >= most - rounding ? whole[1] : to];
 }
 
-/** Where a stretch begins and ends on an axis with equal steps; a category is as wide as one. */
+/** Beginning and end of a stretch on an axis with equal steps; a category is as wide as one. */
 function edges([low, high]: Stretch, scale: Scale): Stretch {
   switch (scale) {
     case "linear":

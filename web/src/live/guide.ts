@@ -16,7 +16,7 @@ export interface Scenario {
   /** Pixels for a millisecond. */
   zoom: number;
   cues: Cue[];
-  /** When it begins to be shown, and when it stops. */
+  /** Times from and to which it is shown. */
   from_ms: number;
   until_ms: number;
 }
@@ -45,7 +45,7 @@ const PROMPT = "sctp:rfc;sack-delay=off";
 
 const says = (at_ms: number, text: string): Cue => ({ at_ms, text: () => text });
 
-/** How long the lost message took on a side, in words. */
+/** Latency of the lost message on a side, in words. */
 function took(player: Player, side: 0 | 1): string {
   const latency = player.scene.latency(side, LOST);
   return latency === undefined ? "longer than this" : time(Math.round(latency));

@@ -202,7 +202,7 @@ export function pick(view: View, scene: Scene, x: number, y: number, within: num
   return best && { side: best.side, id: best.id };
 }
 
-/** How far a point is from a line between two others. */
+/** Distance of a point from a line between two others. */
 export function toSegment(x: number, y: number, x1: number, y1: number, x2: number, y2: number): number {
   const [dx, dy] = [x2 - x1, y2 - y1];
   const along = dx * dx + dy * dy === 0 ? 0 : ((x - x1) * dx + (y - y1) * dy) / (dx * dx + dy * dy);

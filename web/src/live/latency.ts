@@ -1,4 +1,4 @@
-/** How long each message took, as it comes, and beside it how often that was so far. */
+/** Latency of each message, as it comes, and beside it how often that was so far. */
 import { time } from "../numbers.ts";
 import type { Theme } from "../theme.ts";
 import { sideColor } from "./lanes.ts";

@@ -8,7 +8,7 @@ import { Scene } from "./scene.ts";
 const NUMBERS_EVERY = 250;
 /** Real time that one frame makes up for at most: a page in the background does not race when it comes back. */
 const LONGEST_FRAME = 100;
-/** How far one step goes, in milliseconds. */
+/** Length of one step, in milliseconds. */
 const STEP = 50;
 
 export interface Heard {

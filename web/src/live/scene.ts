@@ -12,7 +12,7 @@ export interface SideScene {
   trips: Trip[];
   marks: Mark[];
   told: { at_ms: number; text: string }[];
-  /** When messages of the flow shown were delivered. */
+  /** Times at which messages of the flow shown were delivered. */
   delivered: Map<number, number>;
 }
 
@@ -48,7 +48,7 @@ export class Scene {
     });
   }
 
-  /** When a message of the flow shown was due, and how long it took on a side, as far as that is known. */
+  /** Latency on a side of a message of the flow shown, as far as it is known. */
   latency(side: 0 | 1, message: number): number | undefined {
     const due = this.due.find(([number]) => number === message);
     const at = this.sides[side].delivered.get(message);
@@ -65,7 +65,7 @@ function last<T>(list: T[], most: number): T[] {
   return list.length > most ? list.slice(list.length - most) : list;
 }
 
-/** When a packet that was lost is shown to vanish: half way. */
+/** Time and place at which a packet that was lost is shown to vanish: half way. */
 export function end(trip: Trip, now_ms: number): { at_ms: number; share: number } {
   const expected = typeof trip.fate === "number" ? trip.fate : trip.expected_ms;
   const whole = trip.fate === null ? 0.5 : 1;

@@ -8,7 +8,7 @@ import type { Player } from "./player.ts";
 import type { Trip } from "./scene.ts";
 import { Sheet, View } from "./view.ts";
 
-/** How near a pointer must come to a packet, in pixels: fingers are less exact. */
+/** Largest distance of a pointer from the packet that it means, in pixels: fingers are less exact. */
 const NEAR = { mouse: 9, touch: 18 };
 /** The factor by which one press brings the picture nearer. */
 const NEARER = 1.5;
@@ -23,7 +23,7 @@ export interface Acts {
 
 export class Stage {
   readonly lanes: HTMLElement;
-  /** How long messages took, and how often that was. */
+  /** Latencies of messages, and how often each came. */
   readonly below: HTMLElement[];
   readonly view = new View();
   picked: Picked | undefined;

@@ -11,7 +11,7 @@ export class View {
   width = 0;
   px_per_ms = 0.28;
   now_ms = 0;
-  /** How far the end of what is shown lies before the present. */
+  /** Time by which the end of what is shown lies before the present. */
   back_ms = 0;
 
   x(at_ms: number): number {

@@ -1,4 +1,4 @@
-/** Why a packet was sent, and what can be done to it. */
+/** Reason for which a packet was sent, and what can be done to it. */
 import { button, element } from "../dom.ts";
 import { time } from "../numbers.ts";
 import type { Player } from "./player.ts";

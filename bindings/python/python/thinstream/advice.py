@@ -79,7 +79,7 @@ class Resent(NamedTuple):
     unit: int
     cause: Cause
     order: int
-    """How often it was sent again so far."""
+    """Number of times that it was sent again so far."""
 
 
 class Acknowledged(NamedTuple):

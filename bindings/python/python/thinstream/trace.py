@@ -25,14 +25,14 @@ class Summary:
     """A row for each direction of a connection with user data, a column for each number: `id`, `source`,
     `thin.is_thin`, `retransmissions.by_cause.timeout`, `ack_latency_ms.all.p99` and so on (docs/json.md)."""
     latencies: Table
-    """How long it took, in milliseconds: a row for each stream and kind of latency that it has, with `count`, `mean`,
+    """Latencies, in milliseconds: a row for each stream and kind of latency that it has, with `count`, `mean`,
     `p50`, `p90`, `p99`, `p999`, `max`."""
     report: dict[str, Any]
     """All of it, as `thinstream trace summary --json` prints it."""
 
     @property
     def damage(self) -> str | None:
-        """Where and why the capture ends early; what came before counts."""
+        """Place at which the capture ends early, and the reason; what came before counts."""
         damage: str | None = self.report["capture"]["damage"]
         return damage
 
@@ -82,6 +82,6 @@ class Choice(TypedDict, total=False):
 
 
 def latency(path: _Path, *, receiver: _Path | None = None, **choice: Unpack[Choice]) -> Table:
-    """How long it took: `Summary.latencies`. Parameters are those of `summary`; delays one way and to the application
+    """Latencies as of `Summary.latencies`. Parameters are those of `summary`; delays one way and to the application
     need `receiver`."""
     return summary(path, receiver=receiver, **choice).latencies

@@ -16,7 +16,7 @@ use super::variate::exponential;
 /// else exponentially distributed with the mean `burst / (1 - load)`. Packets of the link add nothing to it: it is
 /// meant for streams that are thin beside the rest.
 ///
-/// When the queue is how long depends on the seed and the link alone, not on the packets: all policies of
+/// The length of the queue at each time depends on the seed and the link alone, not on the packets: all policies of
 /// an experiment meet the same queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CrossTraffic {

@@ -65,7 +65,7 @@ impl GilbertElliott {
 
 /// A two-state loss model whose states last exponentially distributed times.
 ///
-/// Which times are bad depends on the seed and on `process` alone, not on the packets: all policies
+/// The bad times depend on the seed and on `process` alone, not on the packets: all policies
 /// of an experiment meet the same bad times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimedGilbert {

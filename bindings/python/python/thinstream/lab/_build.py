@@ -20,7 +20,7 @@ Value = str | float | Mapping[str, Any] | Sequence[Any] | timedelta
 
 @dataclass(frozen=True, kw_only=True)
 class Workload:
-    """Which messages, when."""
+    """Messages, and the times at which they are due."""
 
     arrivals: Time
     """`"250ms"`, `"~250ms"` (exponential), an application's name, `"greedy"` and so on."""
