@@ -5,10 +5,22 @@ use super::languages::{Kind, Piece};
 use super::repetitions::{EMPTY, words};
 use super::tokens;
 
-/// Words with which no paragraph of a doc comment begins: they refer to a subject named elsewhere.
-const OPENINGS: [&str; 17] = [
-    "And", "But", "He", "His", "It", "Its", "She", "So many", "So much", "That", "The same",
-    "Their", "They", "Those", "Who", "Whom", "Whose",
+/// Words with which no paragraph of a doc comment begins: they refer to a subject named elsewhere, or ask for it.
+const OPENINGS: [&str; 20] = [
+    "And", "But", "He", "His", "How", "It", "Its", "She", "So many", "So much", "That", "The same",
+    "Their", "They", "Those", "Which", "Who", "Whom", "Whose", "Why",
+];
+
+/// Words with which no doc comment begins: the clause or phrase behind them stands for a noun of the field, such as number,
+/// time, reason, position.
+const WITHOUT_NOUN: [&str; 13] = [
+    "As", "By", "From", "How", "In", "None", "Of", "What", "When", "Where", "Which", "Why", "With",
+];
+
+/// Prepositions with which no doc comment begins where a word of a question follows, as in `For how long`.
+const PREPOSITIONS: [&str; 12] = [
+    "After", "At", "Before", "Behind", "Between", "Beyond", "For", "On", "Over", "Since", "To",
+    "Until",
 ];
 
 /// Phrases that have a noun or a preposition of the field in their stead, such as caller, peer, application, number, instead of.
@@ -29,8 +41,8 @@ const PHRASES: [&str; 14] = [
     "what was sent that",
 ];
 
-/// The doc comments of a source that ask for their subject, such as `What is sent.` or `How many.`, each as its line and
-/// its text.
+/// The doc comments of a source that ask for their subject, such as `What is sent.` or `How many.`, or have none, such as
+/// `From the client.`, each as its line and its text.
 pub(crate) fn questions(source: &str) -> Vec<(usize, String)> {
     let docs: Vec<Option<&str>> = source.lines().map(doc_comment).collect();
     let doc_at = |at: usize| docs.get(at).copied().flatten();
@@ -45,7 +57,7 @@ pub(crate) fn questions(source: &str) -> Vec<(usize, String)> {
         let is_empty = doc_at(at + 1).is_none()
             && said.iter().any(|word| ASKING.contains(&word.as_str()))
             && said.iter().all(is_word);
-        if is_empty || begins_with(text, "What") {
+        if is_empty || has_no_noun(text) {
             found.push((at + 1, text.to_owned()));
         }
     }
@@ -75,21 +87,30 @@ pub(crate) fn faults(source: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// The faults of a source in another language, by its pieces, and its doc comments that ask for their subject. The signs
-/// that mark code in a comment mark none in a text for people.
+/// Whether a doc comment that begins with this text has no noun for its subject.
+fn has_no_noun(text: &str) -> bool {
+    let mut words = text.split_whitespace().map(|word| word.trim_end_matches([',', ':', ';', '.']));
+    let first = words.next().unwrap_or_default();
+    let asks = words.next().is_some_and(|word| ASKING.contains(&word));
+    WITHOUT_NOUN.contains(&first) || asks && PREPOSITIONS.contains(&first)
+}
+
+/// The faults of a source in another language, by its pieces, and its doc comments without a subject. The signs that mark
+/// code in a comment mark none in a text for people.
 pub(crate) fn faults_of_pieces(pieces: &[Piece]) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for piece in pieces {
         let mut paragraphs = Paragraphs::default();
-        for (line, text) in (piece.line..).zip(&piece.lines) {
-            let is_doc = piece.kind == Kind::Doc;
+        let is_doc = piece.kind == Kind::Doc;
+        let first = piece.lines.iter().position(|text| !text.is_empty()).unwrap_or(0);
+        for (at, text) in piece.lines.iter().enumerate() {
             let begins = is_doc && paragraphs.begin_with(Some(text));
             let is_fault = match piece.kind {
                 Kind::Text => phrase_in(text).is_some(),
                 Kind::Doc | Kind::Comment => phrase(text).is_some(),
             };
-            if is_fault || begins && (opens_badly(text) || begins_with(text, "What")) {
-                found.push((line, text.clone()));
+            if is_fault || begins && (opens_badly(text) || at == first && has_no_noun(text)) {
+                found.push((piece.line + at, text.clone()));
             }
         }
     }
@@ -130,7 +151,8 @@ pub(crate) fn faults_of_lines(text: &str) -> Vec<(usize, String)> {
 }
 
 /// Words of questions, of which a doc comment does not consist alone.
-const ASKING: [&str; 9] = ["how", "long", "many", "much", "what", "when", "where", "which", "why"];
+const ASKING: [&str; 11] =
+    ["how", "long", "many", "much", "what", "when", "where", "which", "whom", "whose", "why"];
 
 /// The lines of a document in Markdown with one of the phrases, outside of blocks of code and of `code`.
 pub(crate) fn faults_of_document(text: &str) -> Vec<(usize, String)> {
@@ -191,7 +213,7 @@ mod tests {
 
     #[test]
     fn faults_of_typescript_are_found_in_doc_comments_and_texts() {
-        let source = "/** Its own time. */\n/** It as a picture.\n *\n * The same with its unit.\n */\n// `nobody` It\nconst ITS = {};\nsays(3, `Lost. Nobody knows: ${\"so many\"} ${nobody}.`);\n/** What is shown. */\n";
+        let source = "/** Its own time. */\n/** It as a picture.\n *\n * The same with its unit.\n */\n// `nobody` It\nconst ITS = {};\nsays(3, `Lost. Nobody knows: ${\"so many\"} ${nobody}.`);\n/** What is shown. */\n/**\n * To whom.\n *\n * In turns.\n */\n";
         let expected = [
             (1, "Its own time."),
             (2, "It as a picture."),
@@ -199,6 +221,7 @@ mod tests {
             (8, "so many"),
             (8, "Lost. Nobody knows: {} {}."),
             (9, "What is shown."),
+            (11, "To whom."),
         ];
         let expected = expected.map(|(line, text)| (line, text.to_owned()));
         assert_eq!(faults_of_pieces(&languages::of_typescript(source)), expected);
@@ -220,7 +243,47 @@ mod tests {
     #[test]
     fn a_doc_comment_that_asks_for_its_subject_is_found() {
         let source = "//! What is sent.\n\n/// Bytes.\n/// What was.\nfn a() {}\n    /// How many.\n// What.\n/// Whatever.\n\n/// Why.\n/// Here.\n";
-        let expected = [(1, "What is sent."), (6, "How many.")];
+        let expected = [(1, "What is sent."), (6, "How many."), (10, "Why.")];
+        assert_eq!(questions(source), expected.map(|(line, text)| (line, text.to_owned())));
+    }
+
+    #[test]
+    fn a_doc_comment_without_a_noun_is_found() {
+        for text in [
+            "How many packets.",
+            "When the last SACK arrived.",
+            "Where it stands.",
+            "Which side.",
+            "As it is by default.",
+            "Of the client.",
+            "From the client.",
+            "None: no limit.",
+            "By time.",
+            "With a notice.",
+            "In short.",
+            "For how long.",
+            "Between which addresses.",
+        ] {
+            let source = format!("/// {text}\nfn a() {{}}\n");
+            assert_eq!(questions(&source), [(1, text.to_owned())]);
+        }
+        for text in [
+            "Whether it is sent.",
+            "In-order data.",
+            "Time when all was sent.",
+            "Before the end.",
+            "Number.\n///\n/// When it ends, so does this.",
+        ] {
+            assert_eq!(questions(&format!("/// {text}\nfn a() {{}}\n")), []);
+        }
+        let source = "/// Number.\n///\n/// How many.\nfn a() {}\n";
+        assert_eq!(faults(source), [(3, "How many.".to_owned())]);
+    }
+
+    #[test]
+    fn a_doc_comment_of_words_of_questions_alone_is_found() {
+        let source = "/// For each, how many.\nfn a() {}\n";
+        let expected = [(1, "For each, how many.")];
         assert_eq!(questions(source), expected.map(|(line, text)| (line, text.to_owned())));
     }
 
