@@ -91,7 +91,7 @@ pub struct Outcome {
 /// Reason for which there is no demo.
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
-    /// The workload contradicts itself.
+    /// The values of the workload contradict each other.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
     /// The workload has no end.
@@ -106,13 +106,13 @@ pub enum DemoError {
     /// The plan has no flows: nothing would be sent.
     #[error("there are no flows; give 1 to 65535 of them")]
     NoFlows,
-    /// The demo's plan contradicts itself.
+    /// Values in the demo's plan contradict each other.
     #[error("{0}")]
     Plan(#[from] PlanError),
     /// A run of the plan cannot be finished.
     #[error("{0}")]
     Run(#[from] EngineError),
-    /// The link contradicts itself.
+    /// Values of the link contradict each other.
     #[error("{0}")]
     Link(LinkConfigError),
     /// A file cannot be written.

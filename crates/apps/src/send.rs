@@ -52,7 +52,7 @@ pub struct SendOptions {
     pub local: Vec<SocketAddr>,
     /// Encapsulation of packets.
     pub encapsulation: Encapsulation,
-    /// The key by which the server knows this client; none makes one that ends with it.
+    /// Key by which the server knows this client; without one, a new key serves until the client ends.
     pub identity: Option<Identity>,
     /// Evidence by which this client recognizes the server; none for packets in plain alone, which prove no key.
     pub server: Option<ServerKey>,

@@ -33,7 +33,7 @@ pub struct ServeOptions {
     pub listen: Vec<SocketAddr>,
     /// Encapsulation of packets.
     pub encapsulation: Encapsulation,
-    /// The key by which clients know it; none makes one that ends with it.
+    /// Key by which clients know the server; without one, a new key serves until the server ends.
     pub identity: Option<Identity>,
     /// Clients that it serves, as far as they prove keys.
     pub clients: Trust,

@@ -6,8 +6,7 @@ use core::net::IpAddr;
 /// A ones' complement sum in the making. It is exact as long as every part that is added but the last has an even length.
 ///
 /// Words are added in the byte order of the machine, which does not matter as long as the result is stored in that order,
-/// too, and in words of 32 bits (RFC 1071, section 2), of which a processor adds several at once: the sum of eight bytes and
-/// the sum of their higher halves tell the sum of the lower ones.
+/// too. Sums 32-bit words (RFC 1071, section 2): the sum of the low halves is the 64-bit sum less the high halves.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sum(u64);
 

@@ -72,13 +72,13 @@ impl HostPort {
         }
     }
 
-    /// The first address that the system knows for it.
+    /// The first address that the system's resolver knows for the host, with the port.
     pub(crate) fn resolve(&self) -> Result<SocketAddr, Failure> {
         Ok(self.resolve_both(None)?.0)
     }
 
-    /// The first address that the system knows for it, and the first of the other family. Where those of one
-    /// `family` alone will do, IPv4 or not, only the first of these, if there is one.
+    /// The first address that the system's resolver knows for the host, and the first of the other family. With
+    /// `is_ipv4`, only the first address of that family, if there is one.
     pub(crate) fn resolve_both(
         &self,
         is_ipv4: Option<bool>,

@@ -121,7 +121,7 @@ impl<P> Overrides<P> {
     /// Changes `policy` where an option was given.
     ///
     /// # Errors
-    /// When the result contradicts itself.
+    /// When values of the result contradict each other.
     pub(crate) fn apply(&self, policy: &mut RecoveryPolicy) -> Result<(), Failure> {
         self.changes.apply(policy).map_err(Failure::usage)
     }

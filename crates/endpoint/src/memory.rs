@@ -38,7 +38,8 @@ pub struct MemoryLimits {
     /// Number of bytes from which on nothing is taken: no data to send, no data that arrives, which is as good as lost,
     /// and no new connection once it is exceeded by an eighth, which is for thin streams. Connections that the
     /// application closed are reset, from those with the most left to send on; so are, from those that hold the most
-    /// on, others that keep more than 8 KiB in a direction in which hardly anything went on in a minute.
+    /// on, others that keep more than 8 KiB in a direction out of which less than 4 KiB went within a minute, or less
+    /// than a share of the bytes kept that the protocol sets.
     pub limit: usize,
 }
 

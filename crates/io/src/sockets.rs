@@ -13,7 +13,7 @@ use crate::carrier::{BindError, Carrier, CarrierStatistics, RecvBatch};
 /// whose address its [`Transmit::local`] names.
 #[derive(Debug)]
 pub struct Sockets<T> {
-    /// Sockets, at least one.
+    /// One socket or more, in the order of the addresses.
     sockets: Box<[T]>,
     /// The socket to be read first next time, so that a busy one does not starve the others.
     next: AtomicUsize,

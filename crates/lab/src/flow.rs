@@ -55,7 +55,7 @@ pub struct Made {
 /// Both ends of flow number `number` between these addresses.
 ///
 /// # Errors
-/// When the workload contradicts itself.
+/// When the values of the workload contradict each other.
 pub fn make(
     config: &FlowConfig,
     number: u32,

@@ -28,7 +28,7 @@ pub enum StudyError {
         /// The wrong parameter, and what would be right.
         reason: String,
     },
-    /// The study's network contradicts itself.
+    /// Settings of the study's network contradict each other.
     #[error(transparent)]
     Network(#[from] WorldError),
     /// Another reason, given by the study.

@@ -157,7 +157,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
     /// Adds a link.
     ///
     /// # Errors
-    /// When `config` contradicts itself.
+    /// When values of `config` contradict each other.
     pub fn add_link(&mut self, config: LinkConfig) -> Result<LinkId, LinkConfigError> {
         self.gathering.needs_checksums |= config.corrupt > Probability::ZERO;
         self.network.add_link(|seed, index| Link::new(config, seed, index))
@@ -166,7 +166,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
     /// Adds a link on which `oracle` decides losses, instead of the configured loss model.
     ///
     /// # Errors
-    /// When `config` contradicts itself.
+    /// When values of `config` contradict each other.
     pub fn add_link_with_oracle(
         &mut self,
         config: LinkConfig,

@@ -56,7 +56,7 @@ pub struct Pair {
 /// route.
 ///
 /// # Errors
-/// When a link's configuration contradicts itself.
+/// When values of a link's configuration contradict each other.
 pub fn pair<H: Host, C: Checker>(
     simulation: &mut Simulation<H, C>,
     first: Placed<H>,
@@ -102,7 +102,7 @@ pub struct Dumbbell {
 /// smaller number, so that a single right host serves all left ones.
 ///
 /// # Errors
-/// When a link's configuration contradicts itself.
+/// When values of a link's configuration contradict each other.
 pub fn dumbbell<H: Host, C: Checker>(
     simulation: &mut Simulation<H, C>,
     left: Vec<Placed<H>>,
@@ -143,7 +143,7 @@ fn add_accesses<H: Host, C: Checker>(
 /// Adds a link per direction.
 ///
 /// # Errors
-/// When a link's configuration contradicts itself.
+/// When values of a link's configuration contradict each other.
 pub fn add_path<H: Host, C: Checker>(
     simulation: &mut Simulation<H, C>,
     config: &Directions<LinkConfig>,

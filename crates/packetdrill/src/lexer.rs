@@ -28,7 +28,7 @@ pub(crate) enum Token {
     Symbol(char),
 }
 
-/// The token as the script has it.
+/// A token as the script writes it, with its kind where the text does not tell it.
 impl fmt::Display for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -34,7 +34,8 @@ pub struct Suite {
     pub config: RunConfig,
     /// Number of seeds for each script, from `config.seed` on. A script passes if it passes with all of them.
     pub seeds: u64,
-    /// Names defined in every script, besides one of the systems unless one is among them.
+    /// Names defined in every script. If none is the name of a system, a script that distinguishes systems is tried with the
+    /// name of each.
     pub defines: Defines,
 }
 

@@ -44,7 +44,7 @@ pub(crate) struct KcpEnd {
 }
 
 impl KcpEnd {
-    /// An end with the default configuration; or, `tuned`, with its page's turbo mode (no delay, 10 ms, resend at 2, no
+    /// An end with the default configuration. With `tuned`: the turbo mode of KCP's page (no delay, 10 ms, resend at 2, no
     /// congestion control), and a flush after each message and each datagram.
     pub(crate) fn new(side: Side, tuned: bool) -> KcpEnd {
         let out = Out::default();

@@ -62,8 +62,8 @@ impl ConnectionIdGenerator for Names {
     }
 }
 
-/// The default configuration; or, `tuned`, one that asks the peer to acknowledge at once, and declares loss as soon as
-/// may be: after a single later packet, and no time beyond the round trip.
+/// The default configuration. With `tuned`: the peer is asked to acknowledge each packet within 1 ms, and a packet is
+/// declared lost as soon as one later packet is acknowledged or a round trip is over.
 fn transport(tuned: bool) -> TransportConfig {
     let mut transport = TransportConfig::default();
     transport.enable_segmentation_offload(false);

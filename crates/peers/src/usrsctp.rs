@@ -50,9 +50,9 @@ pub(crate) struct UsrsctpEnd {
 }
 
 impl UsrsctpEnd {
-    /// An end with the library's defaults; or, `tuned`, with a timeout of at least 10 ms and at most 400, the I bit on
-    /// every message (RFC 7053), no delay of SACKs, and patience. Small messages leave at once in both. None where the
-    /// program does not start.
+    /// An end with the library's defaults. With `tuned`: a timeout from 10 to 400 ms, the I bit on every message (RFC
+    /// 7053), SACKs without delay, and 1000 retransmissions before the association ends. Small messages leave at once
+    /// in both. None where the program does not start.
     pub(crate) fn new(side: Side, tuned: bool) -> Option<UsrsctpEnd> {
         let program = Program::start(program().as_ref().ok()?, side, tuned).ok()?;
         Some(UsrsctpEnd {

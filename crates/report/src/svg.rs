@@ -28,9 +28,9 @@ const COLOURS: &str = include_str!("colours.json");
 struct Layout {
     /// Width in pixels.
     width: f64,
-    /// Height of the plot without its surroundings, in pixels.
+    /// Height of the plot without axes, title and legend, in pixels.
     plot_height: f64,
-    /// Whether there is room for the names of axes and of curves, and for how rare a share is.
+    /// Whether there is room for the names of axes and of curves, and for the rarity beside each tick of a `tail` axis.
     is_spacious: bool,
 }
 

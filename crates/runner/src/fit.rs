@@ -20,7 +20,7 @@ const STAGES: u64 = 3;
 const SHRINK: f64 = 6.0;
 /// Settings of a generation, for each unknown.
 const POPULATION: usize = 4;
-/// Cost of a setting that contradicts itself: more than any that was run.
+/// Cost of a setting whose values contradict each other: more than that of any setting that was run.
 const REFUSED: f64 = 1e9;
 
 /// The search for a plan's best setting.
@@ -65,7 +65,7 @@ pub struct Searched {
 /// Reason for which a search found nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum FitError {
-    /// Every setting that was tried contradicts itself.
+    /// In every setting that was tried, values contradict each other.
     #[error("no setting in the ranges of [fit.unknown] makes sense; the last one: {0}")]
     NoneMakesSense(PlanError),
     /// A run failed.

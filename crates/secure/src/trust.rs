@@ -199,7 +199,7 @@ impl PeerList {
         Ok(peers)
     }
 
-    /// Whether a peer is known by this name.
+    /// Whether the list has a key of a peer with this name.
     pub fn knows(&self, name: &str) -> bool {
         self.0.contains_key(name)
     }

@@ -138,7 +138,7 @@ pub fn scene(objects: u16, updates: u64, interval: Duration, size: usize, seed: 
 /// Carries `items` over `network` with `service`.
 ///
 /// # Errors
-/// [`WorldError`] where the network contradicts itself or time stands still.
+/// [`WorldError`] where settings of the network contradict each other or time stands still.
 pub fn carry(
     items: &Arc<[Item]>,
     service: Service,

@@ -39,7 +39,7 @@ pub(crate) struct Driver {
     carrier: OpenCarrier,
     pub(crate) sctp_port: u16,
     limits: Limits,
-    /// Fingerprint of this side's key; none in plain.
+    /// Fingerprint of this side's key; none for packets in plain.
     pub(crate) fingerprint: Option<Fingerprint>,
     pub(crate) incoming: Arc<Notify>,
     pub(crate) refused: Arc<Notify>,

@@ -148,7 +148,7 @@ impl Node {
         self.stack.endpoint().association(ticket.id)
     }
 
-    /// The association, to be used, unless another took its name.
+    /// The association of a ticket, to be changed; none if it is gone or another has its number.
     pub(crate) fn association_mut(&mut self, ticket: &Ticket) -> Option<AssociationMut<'_>> {
         self.entry(ticket)?;
         self.stack.endpoint_mut().association_mut(ticket.id)

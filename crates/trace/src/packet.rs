@@ -74,7 +74,7 @@ pub(crate) enum Other {
     Protocol,
     /// A fragment that is not the first.
     Fragment,
-    /// Headers that contradict themselves, or of which too little was captured.
+    /// Headers whose fields contradict each other, or of which too little was captured.
     Unreadable,
 }
 

@@ -102,12 +102,12 @@ impl Table {
         Table { most: most.max(1), ..Table::default() }
     }
 
-    /// Connections that are open.
+    /// Number of open connections.
     pub(crate) fn len(&self) -> usize {
         self.index.len()
     }
 
-    /// Connections that there were.
+    /// Number of connections seen so far.
     pub(crate) fn numbered(&self) -> u64 {
         self.numbered
     }

@@ -47,7 +47,7 @@ impl<T> Waiting<T> {
         self.held.push_back(Held { item, key, missing: packet.new, latency: None });
     }
 
-    /// Bytes of a packet are acknowledged: of the first, if several were sent at that time.
+    /// Notes that bytes of a packet were acknowledged: those of the first, if several were sent at that time.
     pub fn acknowledge(&mut self, data: &DataAcknowledged) {
         let mut bytes = data.bytes;
         while bytes > 0 {

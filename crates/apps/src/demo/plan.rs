@@ -38,7 +38,7 @@ impl DemoOptions {
     /// The plan of this demo. Its runs have the demo's own seed, not those that the plan names.
     ///
     /// # Errors
-    /// [`DemoError`] if what was asked for contradicts itself.
+    /// [`DemoError`] if the options contradict each other.
     pub fn plan(&self) -> Result<Plan, DemoError> {
         self.check()?;
         Ok(Plan::parse(&self.plan_text(), Size::Normal, None)?)

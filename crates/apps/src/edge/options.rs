@@ -118,7 +118,7 @@ pub struct EdgeOptions {
     pub memory: usize,
     /// The services behind the edge.
     pub services: Vec<Service>,
-    /// Address at which metrics are served; none serves none.
+    /// Address at which metrics are served over HTTP; `None`: they are not served.
     pub metrics: Option<SocketAddr>,
     /// Time that connections may continue once the edge was asked to end.
     pub drain: Duration,

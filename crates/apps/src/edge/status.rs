@@ -23,9 +23,9 @@ pub struct ServiceReport {
     pub forward: String,
     /// Recovery policy of the service.
     pub policy: String,
-    /// Connections that are there.
+    /// Number of connections at present.
     pub present: usize,
-    /// Counters of all its connections, ended ones among them.
+    /// Counters over all connections of the service, present and ended.
     #[serde(flatten)]
     pub tally: ServiceCounters,
 }

@@ -69,10 +69,10 @@ pub enum SendFailure {
     /// A file cannot be read or written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The workload contradicts itself.
+    /// The values of the workload contradict each other.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
-    /// A recording has not what is asked of it.
+    /// The recording has no stream of the name that was asked for.
     #[error(transparent)]
     Recording(#[from] RecordingError),
     /// Messages are longer than an association takes.

@@ -41,7 +41,8 @@ pub(super) struct Losses {
 }
 
 impl Losses {
-    /// An association failed; what is known of its messages, in words.
+    /// Notes that an association failed, and returns the numbers of its messages that were not sent or not acknowledged, in
+    /// words.
     pub(super) fn on_failure(&mut self, now: Instant, stats: Option<&AssociationStats>) -> String {
         let left = stats.map(|stats| stats.left_behind).unwrap_or_default();
         self.report.unsent += left.unsent;
@@ -51,7 +52,7 @@ impl Losses {
         format!("{unsent} messages were not sent, {unacknowledged} not acknowledged")
     }
 
-    /// Notes that there is another association: how long there was none, in words.
+    /// Notes that there is another association, and returns the time without one, in words.
     pub(super) fn on_reconnected(&mut self, now: Instant) -> String {
         let gap = self.failed_at.take().map_or(Duration::ZERO, |at| now.since(at));
         self.report.reconnections += 1;

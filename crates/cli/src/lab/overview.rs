@@ -18,7 +18,7 @@ use crate::terminal::Size;
 
 /// Rows of a table that are shown if there is room for more than one table.
 const FEWEST_ROWS: usize = 3;
-/// A screen that is smaller does with what does not fit it.
+/// Size for which the overview is made on a smaller screen, which it then exceeds.
 const LEAST: Size = Size { columns: 60, rows: 16 };
 /// Share of the lines that numbers which differ from the paper's may take, as a divisor.
 const OF_THE_PAPER: usize = 4;

@@ -28,12 +28,12 @@ impl Direction {
     }
 }
 
-/// A member that holds something.
+/// A member with the bytes that it holds.
 #[derive(Clone, Copy, Debug)]
 pub struct Holder<Id> {
     /// The member's name.
     pub id: Id,
-    /// All bytes that it holds.
+    /// Bytes that the member holds in all.
     pub total: usize,
     /// Data to send, and data that waits to be read.
     pub directions: [Direction; 2],

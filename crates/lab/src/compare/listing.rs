@@ -5,18 +5,18 @@ use std::collections::BTreeSet;
 
 use results::text_table::{Table, wrapped};
 
-/// A table with words around it.
+/// A table with its heading and a paragraph above and below it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listing {
-    /// Heading above it.
+    /// Heading above the table.
     pub heading: Option<String>,
-    /// A paragraph above it.
+    /// Paragraph between heading and table.
     pub about: Option<String>,
     /// Columns of the table, the first of which has the names of the rows.
     pub columns: Vec<Column>,
-    /// A cell for each column.
+    /// Rows of the table, each with a cell for each column.
     pub rows: Vec<Vec<String>>,
-    /// A paragraph below it.
+    /// Paragraph below the table.
     pub end: Option<String>,
 }
 

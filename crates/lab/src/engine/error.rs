@@ -9,10 +9,10 @@ use crate::world::WorldError;
 /// The reason why a run has no results.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// The plan contradicts itself in a cell.
+    /// Values of the plan contradict each other in a cell.
     #[error("{0}")]
     Plan(#[from] PlanError),
-    /// A world contradicts itself, or a machine in it never comes to rest.
+    /// Settings of a world contradict each other, or a machine in it never comes to rest.
     #[error("{place}: {error}")]
     World {
         /// The cell and the seed.

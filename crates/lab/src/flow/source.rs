@@ -37,7 +37,7 @@ pub struct Pending {
 /// The messages of flow number `number`, as its source draws them; each call draws the same.
 ///
 /// # Errors
-/// When the workload contradicts itself, or each message has a separate connection.
+/// When the values of the workload contradict each other, or each message has a separate connection.
 pub fn messages(
     config: &FlowConfig,
     seed: u64,

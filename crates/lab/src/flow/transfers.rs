@@ -49,7 +49,7 @@ pub struct TransferSink {
 /// Both ends of flow number `number`.
 ///
 /// # Errors
-/// When the workload contradicts itself.
+/// When the values of the workload contradict each other.
 pub(super) fn make(
     sender: &Arc<ConnectionOptions>,
     receiver: &Arc<ConnectionOptions>,

@@ -129,7 +129,7 @@ pub enum MessageKind {
     Binary,
 }
 
-/// Something happened to a channel.
+/// Events of a channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChannelEvent {
     /// The peer opened a channel; messages may be sent.

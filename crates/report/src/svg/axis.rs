@@ -29,7 +29,7 @@ fn to_tail(share: f64) -> f64 {
 }
 
 impl<'a> Axis<'a> {
-    /// Wide enough for all values, and as the report wishes.
+    /// An axis with the bounds that the report asks for, or else wide enough for all values.
     pub(super) fn new(
         of: &'a document::Axis,
         values: impl Iterator<Item = f64>,

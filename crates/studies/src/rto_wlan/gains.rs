@@ -99,7 +99,7 @@ pub fn to_timeouts(
 pub struct Analysis {
     /// Time by which the timeout is above the round-trip time, summed over the seconds in which it is.
     pub delay: Duration,
-    /// Seconds in which it is below.
+    /// Number of seconds in which the timeout is below the round-trip time.
     pub spurious: u32,
 }
 

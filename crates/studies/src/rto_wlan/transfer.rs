@@ -98,7 +98,7 @@ pub struct Parameters {
     /// Rate of either path, each way; none is infinite.
     #[serde(deserialize_with = "form::optional")]
     pub rate: Option<Rate>,
-    /// Packets that may wait before it.
+    /// Most packets that wait before the link of a path.
     pub queue: usize,
     /// Round-trip time of the other path.
     #[serde(deserialize_with = "form::text")]

@@ -36,7 +36,7 @@ pub struct Line {
 /// never were, because the connection failed, are missing at the end.
 ///
 /// # Errors
-/// [`WorldError`] where the network contradicts itself or time stands still.
+/// [`WorldError`] where settings of the network contradict each other or time stands still.
 pub fn carry(
     due: &[Duration],
     line: &Line,

@@ -165,9 +165,9 @@ pub(crate) struct Handshake {
     pub(crate) ends_at: Option<Instant>,
     /// Number of this side's SYNs sent.
     pub(crate) sent: u8,
-    /// Transmission of the latest of them.
+    /// Time at which the latest SYN was sent.
     pub(crate) sent_at: Instant,
-    /// The SYNs among them that asked for ECN.
+    /// Whether the SYNs sent asked for ECN.
     pub(crate) ecn_asked: EcnAsked,
     /// Data that the application has sent so far.
     pub(crate) queued: Vec<(Bytes, SendFlags)>,

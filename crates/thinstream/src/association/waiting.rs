@@ -73,12 +73,12 @@ impl Waiting<'_> {
 }
 
 impl Association {
-    /// The part of a task that does not wait yet.
+    /// Wait of a task that has not called [`Waiting::poll`] yet.
     pub(super) fn waiting(&self, signal: Signal) -> Waiting<'_> {
         self.waiting_as(signal, None)
     }
 
-    /// The part of a task that may wait already, under this name.
+    /// Wait of a task that may wait already, under the name `key`.
     pub(super) fn waiting_as(&self, signal: Signal, key: Option<WaiterKey>) -> Waiting<'_> {
         Waiting { handle: &self.handle, signal, key }
     }

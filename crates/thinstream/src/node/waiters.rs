@@ -34,7 +34,7 @@ impl Waiters {
         new
     }
 
-    /// A task does not wait any more.
+    /// Removes the task named `key`, which does not wait any more.
     pub(super) fn remove(&mut self, key: WaiterKey) {
         self.first.take_if(|(known, _)| *known == key);
         if let Some(more) = &mut self.more {

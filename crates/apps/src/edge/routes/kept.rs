@@ -13,7 +13,7 @@ pub(in super::super) struct Kept {
     routes: Option<Routes>,
     /// Rules in force; none while they are not.
     applied: Option<Applied>,
-    /// Makes them again. Were it left alone, it would take them back itself.
+    /// Task that applies the rules again. If its result is not taken, dropping it takes the rules back.
     renewing: Option<JoinHandle<Result<Applied, RouteError>>>,
     /// The last attempt failed.
     failed: bool,

@@ -87,7 +87,7 @@ pub(in super::super) struct NextOpportunity {
 }
 
 impl NextOpportunity {
-    /// Skips this share of the recording at first.
+    /// Opportunities of `recorded`, of which the first ones are skipped: the share `share` of its period.
     pub(super) fn new(recorded: Arc<Opportunities>, share: f64) -> NextOpportunity {
         let skipped = (recorded.period as f64 * share) as u128 * 1_000_000;
         NextOpportunity { recorded, skipped, next: 0, at: Instant::ZERO, left: 0 }
