@@ -65,7 +65,7 @@ pub struct Searched {
 /// Reason for which a search found nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum FitError {
-    /// In every setting that was tried, values contradict each other.
+    /// Values contradict each other in every setting that was tried.
     #[error("no setting in the ranges of [fit.unknown] makes sense; the last one: {0}")]
     NoneMakesSense(PlanError),
     /// A run failed.

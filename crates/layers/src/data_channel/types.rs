@@ -129,7 +129,7 @@ pub enum MessageKind {
     Binary,
 }
 
-/// Events of a channel.
+/// A change in the life of a channel (opening, closing), a message that arrived, or room for more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChannelEvent {
     /// The peer opened a channel; messages may be sent.
