@@ -29,7 +29,7 @@ impl Association {
         self.decide_with(|_, paths, context| decision(paths, context))
     }
 
-    /// As [`Association::decide`], with the state of extensions.
+    /// Executes the actions of a decision that also changes the state of extensions; returns what it decided.
     #[inline]
     pub(super) fn decide_with<T>(
         &mut self,

@@ -48,7 +48,7 @@ impl Forge {
         Forge::from(PEER_TSN, options)
     }
 
-    /// As [`Forge::with`]; the peer's first TSN, and with it the number of its first ASCONF, is this.
+    /// A peer whose first TSN, and with it the number of its first ASCONF, is `first`.
     fn from(first: sctp::wire::Tsn, options: sctp::EndpointOptions) -> Forge {
         let (mut bench, key) = authentic(first, options, &[ASCONF]);
         bench.events.truncate(1);

@@ -61,7 +61,7 @@ pub(crate) fn bench_with(
     bench_from(PEER_TSN, options, further)
 }
 
-/// As [`bench_with`], with another first TSN of the test.
+/// The bench of [`bench_with`], where the first TSN of the test is `initial_tsn`.
 pub(crate) fn bench_from(
     initial_tsn: Tsn,
     options: EndpointOptions,
