@@ -11,11 +11,11 @@
 
 mod address;
 
-use core::net::{Ipv4Addr, Ipv6Addr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use base::Duration;
 
-pub use address::{AddressTypes, emit_address, parse_addresses};
+pub use address::{AddressTypes, emit_address};
 
 use super::error::{Item, ParseError};
 use super::registry::{ChunkType, ParameterType};
@@ -226,6 +226,16 @@ impl<'a> Iterator for ParameterIter<'a> {
 
 impl core::iter::FusedIterator for ParameterIter<'_> {}
 
+/// Iterates over a sequence of address parameters; other parameters are skipped.
+pub fn parse_addresses(bytes: &[u8]) -> impl Iterator<Item = Result<IpAddr, ParseError>> {
+    Parameters::new(bytes).into_iter().filter_map(|parameter| match parameter {
+        Ok(Parameter::Ipv4Address(address)) => Some(Ok(address.into())),
+        Ok(Parameter::Ipv6Address(address)) => Some(Ok(address.into())),
+        Ok(_) => None,
+        Err(error) => Some(Err(error)),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::registry::UnrecognizedAction;
@@ -245,6 +255,18 @@ mod tests {
         let bytes = [0, 5, 0, 7, 192, 0, 2, 0, 0x80, 0, 0, 4];
         let found: Vec<_> = Parameters::new(&bytes).iter().collect();
         assert_eq!(found, [Err(ParseError::TooShort(Item::Parameter, 5))]);
+    }
+
+    #[test]
+    fn a_chain_of_addresses_reads_back() {
+        let addresses: [IpAddr; 2] = ["192.0.2.1".parse().unwrap(), "2001:db8::1".parse().unwrap()];
+        let mut buffer = Vec::new();
+        for address in addresses {
+            emit_address(&mut buffer, address);
+        }
+        assert_eq!(buffer.len(), 8 + 20);
+        let found: Result<Vec<_>, _> = parse_addresses(&buffer).collect();
+        assert_eq!(found, Ok(addresses.to_vec()));
     }
 
     #[test]

@@ -13,10 +13,8 @@
 
 use core::net::IpAddr;
 
-use super::super::error::ParseError;
 use super::super::registry::ParameterType;
 use super::super::tlv;
-use super::{Parameter, Parameters};
 
 /// The kinds of addresses that an endpoint supports. Host names are not among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -66,16 +64,6 @@ pub fn emit_address(buffer: &mut Vec<u8>, address: IpAddr) {
     }
 }
 
-/// Iterates over a sequence of address parameters; other parameters are skipped.
-pub fn parse_addresses(bytes: &[u8]) -> impl Iterator<Item = Result<IpAddr, ParseError>> {
-    Parameters::new(bytes).into_iter().filter_map(|parameter| match parameter {
-        Ok(Parameter::Ipv4Address(address)) => Some(Ok(address.into())),
-        Ok(Parameter::Ipv6Address(address)) => Some(Ok(address.into())),
-        Ok(_) => None,
-        Err(error) => Some(Err(error)),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,17 +72,5 @@ mod tests {
     fn address_types_that_are_not_ip_are_ignored() {
         let expected = AddressTypes { ipv4: false, ipv6: true };
         assert_eq!(AddressTypes::parse(&[0, 11, 0, 6, 0]), expected);
-    }
-
-    #[test]
-    fn a_chain_of_addresses_reads_back() {
-        let addresses: [IpAddr; 2] = ["192.0.2.1".parse().unwrap(), "2001:db8::1".parse().unwrap()];
-        let mut buffer = Vec::new();
-        for address in addresses {
-            emit_address(&mut buffer, address);
-        }
-        assert_eq!(buffer.len(), 8 + 20);
-        let found: Result<Vec<_>, _> = parse_addresses(&buffer).collect();
-        assert_eq!(found, Ok(addresses.to_vec()));
     }
 }
