@@ -26,7 +26,7 @@ pub trait Checker {
     }
 
     /// A copy of `packet` will not arrive. Called at the time of the decision: when the packet is
-    /// offered to the link that loses it, or, with CoDel, at its turn.
+    /// offered to the link that loses it, or, with CoDel, when it is dequeued.
     fn on_dropped(&mut self, now: Instant, packet: &Packet, cause: DropCause) {
         let _ = (now, packet, cause);
     }

@@ -4,12 +4,12 @@
 //! has arrived with [`Link::poll`]. The owner's clock decides whether this is a simulation or an
 //! emulation in real time.
 //!
-//! A packet's way: it joins the queue (or is dropped there), waits for its turn, is serialised at the
+//! A packet's way: it joins the queue (or is dropped there), waits until it is dequeued, is serialised at the
 //! link's rate, leaves (here blackouts and the loss model decide: a lost packet has used its share of
 //! the rate), may be doubled, joins a queue of cross traffic, travels for delay plus jitter, and may be
 //! corrupted. All of this is decided in [`Link::send`], since nothing that comes later changes it;
-//! so a packet costs one event, at its arrival. Only CoDel, alone or in queues of flows, decides when a packet's turn
-//! comes: then it costs an event more, and what became of it is reported by [`Link::poll_outcome`].
+//! so a packet costs one event, at its arrival. Only CoDel, alone or in queues of flows, decides on a packet when it is
+//! dequeued: then it costs an event more, and what became of it is reported by [`Link::poll_outcome`].
 
 mod config;
 mod cross;
@@ -58,7 +58,7 @@ use flight::Flight;
 use line::Line;
 use loss::LossSchedule;
 use profile::{Condition, Conditions};
-use queue::{Arrival, Early, Leaving, PieState, RedState, TailQueue, TurnQueue, Waiting};
+use queue::{Arrival, AtDequeue, Early, Leaving, PieState, RedState, TailQueue, Waiting};
 use recording::Playback;
 use variate::LazyStream;
 
@@ -83,7 +83,7 @@ pub enum Admission<P> {
     },
 }
 
-/// Later result for an accepted packet, if the queue decides at the packet's turn.
+/// Later result for an accepted packet, if the queue decides when the packet is dequeued.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome<P> {
     /// The packet will not arrive.
@@ -115,8 +115,8 @@ pub struct Delivery<P> {
 enum Queue<P> {
     /// A queue that decides about a packet on its arrival.
     Tail(TailQueue),
-    /// Decides at each packet's turn; with the decisions.
-    Turn(Box<TurnQueue<P>>, VecDeque<Outcome<P>>),
+    /// Decides when each packet is dequeued; with the decisions.
+    AtDequeue(Box<AtDequeue<P>>, VecDeque<Outcome<P>>),
 }
 
 impl<P> Queue<P> {
@@ -124,7 +124,7 @@ impl<P> Queue<P> {
     fn new(config: &LinkConfig, seed: u64, index: u64) -> Queue<P> {
         let limit = config.queue;
         let stream = |name| LazyStream::new(seed, name, index);
-        let at_turn = |queue| Queue::Turn(Box::new(queue), VecDeque::new());
+        let at_dequeue = |queue| Queue::AtDequeue(Box::new(queue), VecDeque::new());
         match config.discipline {
             Discipline::DropTail => Queue::Tail(TailQueue::new(limit, None)),
             Discipline::Red(red) => {
@@ -135,11 +135,11 @@ impl<P> Queue<P> {
                 let pie = PieState::new(pie, stream("link controller"));
                 Queue::Tail(TailQueue::new(limit, Some(Early::Pie(pie))))
             }
-            Discipline::Codel(codel) => at_turn(TurnQueue::codel(codel, limit)),
+            Discipline::Codel(codel) => at_dequeue(AtDequeue::codel(codel, limit)),
             Discipline::FqCodel(fq) => {
                 let purpose = Purpose("link flow queues", index);
                 let key = HashKey::draw(&mut RandomStream::new(seed, purpose));
-                at_turn(TurnQueue::fq_codel(fq, limit, key))
+                at_dequeue(AtDequeue::fq_codel(fq, limit, key))
             }
         }
     }
@@ -224,7 +224,9 @@ impl<P> Link<P> {
         let arrival = self.flight.next_due();
         match &self.queue {
             Queue::Tail(_) => arrival,
-            Queue::Turn(queue, _) => arrival.into_iter().chain(queue.next_turn(&self.line)).min(),
+            Queue::AtDequeue(queue, _) => {
+                arrival.into_iter().chain(queue.next_dequeue(&self.line)).min()
+            }
         }
     }
 
@@ -233,7 +235,7 @@ impl<P> Link<P> {
     pub fn poll_outcome(&mut self) -> Option<Outcome<P>> {
         match &mut self.queue {
             Queue::Tail(_) => None,
-            Queue::Turn(_, outcomes) => outcomes.pop_front(),
+            Queue::AtDequeue(_, outcomes) => outcomes.pop_front(),
         }
     }
 
@@ -246,7 +248,7 @@ impl<P> Link<P> {
     pub fn in_transit(&self) -> usize {
         let waiting = match &self.queue {
             Queue::Tail(_) => 0,
-            Queue::Turn(queue, _) => queue.traffic().packets as usize,
+            Queue::AtDequeue(queue, _) => queue.traffic().packets as usize,
         };
         waiting + self.flight.len()
     }
@@ -321,7 +323,7 @@ impl<P: Clone + LinkPacket> Link<P> {
                     }
                 }
             }
-            Queue::Turn(queue, outcomes) => {
+            Queue::AtDequeue(queue, outcomes) => {
                 let waiting = Waiting { came: now, octets, offered: (number, size, packet) };
                 let statistics = &mut self.statistics;
                 let pushed = queue.push(waiting, P::flow, &self.line, |other| {
@@ -348,31 +350,31 @@ impl<P: Clone + LinkPacket> Link<P> {
         Some(Delivery { packet: arrived.packet, corrupted: arrived.corrupted, due: arrived.due })
     }
 
-    /// Packets and bytes that wait at `now` for their turn, without the one being serialised.
+    /// Packets and bytes that wait at `now`, without the one being serialised.
     pub fn queued(&mut self, now: Instant) -> Traffic {
         self.take_turns(now);
         match &mut self.queue {
             Queue::Tail(queue) => queue.waiting(self.latest),
-            Queue::Turn(queue, _) => queue.traffic(),
+            Queue::AtDequeue(queue, _) => queue.traffic(),
         }
     }
 
-    /// Makes the decisions that are due by `now`, if the queue decides at a packet's turn.
+    /// Makes the decisions that are due by `now`, if the queue decides when a packet is dequeued.
     fn take_turns(&mut self, now: Instant) {
         self.latest = self.latest.max(now);
         let latest = self.latest;
-        while let Queue::Turn(queue, outcomes) = &mut self.queue
+        while let Queue::AtDequeue(queue, outcomes) = &mut self.queue
             && let Some(leaving) = queue.pop(latest, P::is_ecn_capable, &mut self.line)
         {
-            let (waiting, turn, departure, marked) = match leaving {
+            let (waiting, start, departure, marked) = match leaving {
                 Leaving::Dropped(waiting) => {
                     let (_, size, packet) = waiting.offered;
                     self.statistics.on_dropped(size, DropCause::Queue);
                     outcomes.push_back(Outcome::Dropped { packet, cause: DropCause::Queue });
                     continue;
                 }
-                Leaving::Sent { waiting, turn, departure, marked } => {
-                    (waiting, turn, departure, marked)
+                Leaving::Sent { waiting, start, departure, marked } => {
+                    (waiting, start, departure, marked)
                 }
             };
             let (number, size, mut packet) = waiting.offered;
@@ -382,14 +384,14 @@ impl<P: Clone + LinkPacket> Link<P> {
             }
             // A packet with a duplicate is reported by a copy.
             let kept = (self.duplicate.0 > Probability::ZERO).then(|| packet.clone());
-            let outcome = match (self.leave(turn, departure, number, packet, size), kept) {
+            let outcome = match (self.leave(start, departure, number, packet, size), kept) {
                 (Admission::Accepted { copies: 2.. }, Some(packet)) => {
                     Outcome::Duplicated { packet }
                 }
                 (Admission::Accepted { .. }, _) => continue,
                 (Admission::Dropped { packet, cause }, _) => Outcome::Dropped { packet, cause },
             };
-            if let Queue::Turn(_, outcomes) = &mut self.queue {
+            if let Queue::AtDequeue(_, outcomes) = &mut self.queue {
                 outcomes.push_back(outcome);
             }
         }

@@ -54,7 +54,11 @@ impl Run {
         let data = |from: usize, to: usize| {
             let chunks = |p: &Packet| p.chunk_types.iter().filter(|kind| **kind == DATA).count();
             let packets = packets[from..to].iter().filter(move |p| chunks(p) > 0);
-            packets.map(move |p| Data { by_server: by_server(p), at: address(p), chunks: chunks(p) })
+            packets.map(move |p| Data {
+                by_server: by_server(p),
+                at: address(p),
+                chunks: chunks(p),
+            })
         };
         ensure!(
             data(0, added).all(|data| data.at == old),

@@ -1,4 +1,4 @@
-//! The line of a link: when a packet whose turn has come has left.
+//! The line of a link: the time at which a dequeued packet has left.
 
 use base::{Duration, Instant, Rate};
 
@@ -36,17 +36,17 @@ impl Serialiser for Line {
         }
     }
 
-    fn turn(&self, free: Instant) -> Instant {
-        self.opportunities.as_ref().map_or(free, |recorded| recorded.turn(free))
+    fn start(&self, free: Instant) -> Instant {
+        self.opportunities.as_ref().map_or(free, |recorded| recorded.start(free))
     }
 
-    /// The rate at its turn holds until the packet's last bit.
-    fn depart(&mut self, turn: Instant, octets: u64) -> Instant {
+    /// The rate at its dequeue holds until the packet's last bit.
+    fn depart(&mut self, start: Instant, octets: u64) -> Instant {
         match &mut self.opportunities {
-            Some(recorded) => recorded.take(turn, octets),
+            Some(recorded) => recorded.take(start, octets),
             None => {
-                let rate = self.conditions.at(turn).rate;
-                rate.map_or(turn, |rate| turn + rate.transmission_time(octets))
+                let rate = self.conditions.at(start).rate;
+                rate.map_or(start, |rate| start + rate.transmission_time(octets))
             }
         }
     }

@@ -65,7 +65,7 @@ pub enum Discipline {
     DropTail,
     /// Random early detection, on arrival.
     Red(Red),
-    /// Controlled delay, at their turn.
+    /// Controlled delay, when they are dequeued.
     Codel(Codel),
     /// A queue for each flow, each under controlled delay.
     FqCodel(FqCodel),
@@ -113,24 +113,24 @@ impl Early {
     }
 }
 
-/// A queue that decides on a packet at its turn.
+/// A queue that decides on a packet when it is dequeued.
 #[derive(Debug)]
-pub(super) enum TurnQueue<P> {
+pub(super) enum AtDequeue<P> {
     Codel(CodelQueue<P>),
     Fq(FqQueue<P>),
 }
 
-impl<P> TurnQueue<P> {
-    pub(super) fn codel(config: Codel, limit: QueueLimit) -> TurnQueue<P> {
-        TurnQueue::Codel(CodelQueue::new(config, limit))
+impl<P> AtDequeue<P> {
+    pub(super) fn codel(config: Codel, limit: QueueLimit) -> AtDequeue<P> {
+        AtDequeue::Codel(CodelQueue::new(config, limit))
     }
 
     /// A queue under FQ-CoDel that hashes flows under `key`.
-    pub(super) fn fq_codel(config: FqCodel, limit: QueueLimit, key: HashKey) -> TurnQueue<P> {
-        TurnQueue::Fq(FqQueue::new(config, limit, key))
+    pub(super) fn fq_codel(config: FqCodel, limit: QueueLimit, key: HashKey) -> AtDequeue<P> {
+        AtDequeue::Fq(FqQueue::new(config, limit, key))
     }
 
-    /// Adds an arriving packet, after all due turns; returns it if there is no room. `flow` hashes
+    /// Adds an arriving packet, after all dequeues that are due; returns it if there is no room. `flow` hashes
     /// it, and `dropped` gets other packets that make room for it.
     pub(super) fn push(
         &mut self,
@@ -140,31 +140,31 @@ impl<P> TurnQueue<P> {
         dropped: impl FnMut(Waiting<P>),
     ) -> Result<(), P> {
         match self {
-            TurnQueue::Codel(queue) => queue.push(packet, line),
-            TurnQueue::Fq(queue) => {
+            AtDequeue::Codel(queue) => queue.push(packet, line),
+            AtDequeue::Fq(queue) => {
                 queue.push(packet, flow, line, dropped);
                 Ok(())
             }
         }
     }
 
-    /// Time at which the next packet's turn comes.
-    pub(super) fn next_turn(&self, line: &impl Serialiser) -> Option<Instant> {
+    /// Time at which the next packet is dequeued.
+    pub(super) fn next_dequeue(&self, line: &impl Serialiser) -> Option<Instant> {
         match self {
-            TurnQueue::Codel(queue) => queue.next_turn(line),
-            TurnQueue::Fq(queue) => queue.next_turn(line),
+            AtDequeue::Codel(queue) => queue.next_dequeue(line),
+            AtDequeue::Fq(queue) => queue.next_dequeue(line),
         }
     }
 
     /// Number and bytes of the packets that wait.
     pub(super) fn traffic(&self) -> Traffic {
         match self {
-            TurnQueue::Codel(queue) => queue.traffic(),
-            TurnQueue::Fq(queue) => queue.traffic(),
+            AtDequeue::Codel(queue) => queue.traffic(),
+            AtDequeue::Fq(queue) => queue.traffic(),
         }
     }
 
-    /// Returns the packets whose turn comes by `now` one by one, and those that are dropped
+    /// Returns the packets that are dequeued by `now` one by one, and those that are dropped
     /// instead; `markable` says whether a packet is ECN-capable.
     pub(super) fn pop(
         &mut self,
@@ -172,10 +172,10 @@ impl<P> TurnQueue<P> {
         markable: impl Fn(&P) -> bool,
         line: &mut impl Serialiser,
     ) -> Option<Leaving<P>> {
-        let turn = self.next_turn(line).filter(|turn| *turn <= now)?;
+        let start = self.next_dequeue(line).filter(|start| *start <= now)?;
         match self {
-            TurnQueue::Codel(queue) => queue.pop(turn, markable, line),
-            TurnQueue::Fq(queue) => queue.pop(turn, markable, line),
+            AtDequeue::Codel(queue) => queue.pop(start, markable, line),
+            AtDequeue::Fq(queue) => queue.pop(start, markable, line),
         }
     }
 }
@@ -190,13 +190,13 @@ pub(super) enum Arrival {
 }
 
 /// A first-come, first-served queue that drops on arrival; since no packet overtakes, each packet's
-/// turn is known on arrival, too.
+/// dequeue is known on arrival, too.
 #[derive(Debug)]
 pub(super) struct TailQueue {
     limit: QueueLimit,
     early: Option<Box<Early>>,
-    /// Time at which the turn of each waiting packet comes, and its size.
-    turns: VecDeque<(Instant, u64)>,
+    /// Time at which each waiting packet is dequeued, and its size.
+    starts: VecDeque<(Instant, u64)>,
     bytes: u64,
     busy_until: Instant,
 }
@@ -204,7 +204,7 @@ pub(super) struct TailQueue {
 impl TailQueue {
     pub(super) fn new(limit: QueueLimit, early: Option<Early>) -> TailQueue {
         let early = early.map(Box::new);
-        TailQueue { limit, early, turns: VecDeque::new(), bytes: 0, busy_until: Instant::ZERO }
+        TailQueue { limit, early, starts: VecDeque::new(), bytes: 0, busy_until: Instant::ZERO }
     }
 
     /// Processes a packet that arrives at `now`, which may be marked instead of being dropped
@@ -217,7 +217,7 @@ impl TailQueue {
         line: &mut impl Serialiser,
     ) -> Arrival {
         let free = now.max(self.busy_until);
-        let turn = line.turn(free);
+        let start = line.start(free);
         self.forget_started(now);
         let waiting = self.waiting_now();
         let marked = match self.judge(now, waiting, size, line) {
@@ -227,17 +227,17 @@ impl TailQueue {
             }
             Verdict::Early | Verdict::Forced => return Arrival::Refused,
         };
-        if turn > now {
+        if start > now {
             if !self.limit.admits(waiting, size) {
                 if let Some(Early::Red(red)) = self.early.as_deref_mut() {
                     red.on_full();
                 }
                 return Arrival::Refused;
             }
-            self.turns.push_back((turn, size));
+            self.starts.push_back((start, size));
             self.bytes = self.bytes.saturating_add(size);
         }
-        self.busy_until = line.depart(turn, size);
+        self.busy_until = line.depart(start, size);
         Arrival::Admitted { departure: self.busy_until, marked }
     }
 
@@ -283,11 +283,11 @@ impl TailQueue {
     }
 
     fn waiting_now(&self) -> Traffic {
-        Traffic { packets: self.turns.len() as u64, bytes: self.bytes }
+        Traffic { packets: self.starts.len() as u64, bytes: self.bytes }
     }
 
     fn forget_started(&mut self, now: Instant) {
-        while let Some((_, size)) = self.turns.pop_front_if(|(turn, _)| *turn <= now) {
+        while let Some((_, size)) = self.starts.pop_front_if(|(start, _)| *start <= now) {
             self.bytes = self.bytes.saturating_sub(size);
         }
     }

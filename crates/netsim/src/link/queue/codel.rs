@@ -9,7 +9,7 @@ use super::QueueLimit;
 use super::serialiser::Serialiser;
 
 /// CoDel (RFC 8289): once packets have waited longer than the target for an interval, one is
-/// dropped or marked at its turn, and more often the longer this lasts.
+/// dropped or marked when it is dequeued, and more often the longer this lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Codel {
     /// The acceptable wait (RFC 8289, section 4.3).
@@ -53,13 +53,13 @@ pub(in super::super) struct Waiting<P> {
 /// A packet that leaves the queue.
 #[derive(Debug)]
 pub(in super::super) enum Leaving<P> {
-    /// The packet is dropped at its turn, since it waited too long.
+    /// The packet is dropped when it is dequeued, since it waited too long.
     Dropped(Waiting<P>),
-    /// Serialised between `turn` and `departure`.
-    Sent { waiting: Waiting<P>, turn: Instant, departure: Instant, marked: bool },
+    /// Serialised between `start` and `departure`.
+    Sent { waiting: Waiting<P>, start: Instant, departure: Instant, marked: bool },
 }
 
-/// CoDel's state of a queue, and its decisions at packets' turns.
+/// CoDel's state of a queue, and its decisions when packets are dequeued.
 #[derive(Debug)]
 pub(super) struct CodelState {
     config: Codel,
@@ -95,7 +95,7 @@ impl CodelState {
     }
 
     /// Whether the packet at the front, which `came` then and leaves `backlog` bytes behind, is to
-    /// be dropped or marked at its turn, `now` (section 5.5). A dropped packet leaves its turn to
+    /// be dropped or marked when it is dequeued, `now` (section 5.5). A dropped packet leaves its place to
     /// the next one, which is examined likewise.
     pub(super) fn signals(&mut self, now: Instant, came: Instant, backlog: u64) -> bool {
         if !self.has_waited_too_long(now, came, backlog) {
@@ -130,7 +130,7 @@ impl CodelState {
     }
 }
 
-/// A first-come, first-served queue under CoDel, which decides on a packet at its turn.
+/// A first-come, first-served queue under CoDel, which decides on a packet when it is dequeued.
 #[derive(Debug)]
 pub(in super::super) struct CodelQueue<P> {
     ecn: bool,
@@ -153,9 +153,9 @@ impl<P> CodelQueue<P> {
         }
     }
 
-    /// Adds an arriving packet, after all due turns; returns it if there is no room.
+    /// Adds an arriving packet, after all dequeues that are due; returns it if there is no room.
     pub(super) fn push(&mut self, packet: Waiting<P>, line: &impl Serialiser) -> Result<(), P> {
-        let waits = line.turn(packet.came.max(self.busy_until)) > packet.came;
+        let waits = line.start(packet.came.max(self.busy_until)) > packet.came;
         if waits && !self.limit.admits(self.traffic(), packet.octets) {
             return Err(packet.offered.2);
         }
@@ -165,9 +165,9 @@ impl<P> CodelQueue<P> {
         Ok(())
     }
 
-    /// Time at which the next packet's turn comes.
-    pub(super) fn next_turn(&self, line: &impl Serialiser) -> Option<Instant> {
-        self.waiting.front().map(|first| line.turn(first.came.max(self.busy_until)))
+    /// Time at which the next packet is dequeued.
+    pub(super) fn next_dequeue(&self, line: &impl Serialiser) -> Option<Instant> {
+        self.waiting.front().map(|first| line.start(first.came.max(self.busy_until)))
     }
 
     /// Number and bytes of the packets that wait.
@@ -175,22 +175,22 @@ impl<P> CodelQueue<P> {
         Traffic { packets: self.waiting.len() as u64, bytes: self.bytes }
     }
 
-    /// Returns the packet whose turn comes at `turn`, sent or dropped; `markable` says whether a
+    /// Returns the packet that is dequeued at `start`, sent or dropped; `markable` says whether a
     /// packet is ECN-capable.
     pub(super) fn pop(
         &mut self,
-        turn: Instant,
+        start: Instant,
         markable: impl Fn(&P) -> bool,
         line: &mut impl Serialiser,
     ) -> Option<Leaving<P>> {
         let first = self.waiting.pop_front()?;
         self.bytes = self.bytes.saturating_sub(first.octets);
-        let signals = self.state.signals(turn, first.came, self.bytes);
+        let signals = self.state.signals(start, first.came, self.bytes);
         let marked = signals && self.ecn && markable(&first.offered.2);
         if signals && !marked {
             return Some(Leaving::Dropped(first));
         }
-        self.busy_until = line.depart(turn, first.octets);
-        Some(Leaving::Sent { waiting: first, turn, departure: self.busy_until, marked })
+        self.busy_until = line.depart(start, first.octets);
+        Some(Leaving::Sent { waiting: first, start, departure: self.busy_until, marked })
     }
 }

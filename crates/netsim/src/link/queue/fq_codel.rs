@@ -52,7 +52,7 @@ struct FlowQueue<P> {
     codel: CodelState,
 }
 
-/// The queues of all flows, which choose a packet and decide on it at its turn.
+/// The queues of all flows, which choose a packet and decide on it when it is dequeued.
 #[derive(Debug)]
 pub(in super::super) struct FqQueue<P> {
     config: FqCodel,
@@ -85,7 +85,7 @@ impl<P> FqQueue<P> {
         }
     }
 
-    /// Adds an arriving packet, after all due turns; `flow` hashes it, and `dropped` gets packets
+    /// Adds an arriving packet, after all dequeues that are due; `flow` hashes it, and `dropped` gets packets
     /// for which there is no room.
     pub(super) fn push(
         &mut self,
@@ -95,7 +95,7 @@ impl<P> FqQueue<P> {
         mut dropped: impl FnMut(Waiting<P>),
     ) {
         let (came, octets) = (packet.came, packet.octets);
-        let waits = self.traffic.packets > 0 || line.turn(came.max(self.busy_until)) > came;
+        let waits = self.traffic.packets > 0 || line.start(came.max(self.busy_until)) > came;
         let is_full = waits && !self.limit.admits(self.traffic, octets);
         if self.traffic.packets == 0 {
             self.since = came;
@@ -147,9 +147,9 @@ impl<P> FqQueue<P> {
         }
     }
 
-    /// Time at which the next packet's turn comes, whichever it is.
-    pub(super) fn next_turn(&self, line: &impl Serialiser) -> Option<Instant> {
-        (self.traffic.packets > 0).then(|| line.turn(self.since.max(self.busy_until)))
+    /// Time at which the next packet is dequeued, whichever it is.
+    pub(super) fn next_dequeue(&self, line: &impl Serialiser) -> Option<Instant> {
+        (self.traffic.packets > 0).then(|| line.start(self.since.max(self.busy_until)))
     }
 
     /// Number and bytes of the packets that wait.
@@ -157,11 +157,11 @@ impl<P> FqQueue<P> {
         self.traffic
     }
 
-    /// Returns the packet whose turn comes at `turn`, sent or dropped (RFC 8290, section 4.2);
+    /// Returns the packet that is dequeued at `start`, sent or dropped (RFC 8290, section 4.2);
     /// `markable` says whether a packet is ECN-capable.
     pub(super) fn pop(
         &mut self,
-        turn: Instant,
+        start: Instant,
         markable: impl Fn(&P) -> bool,
         line: &mut impl Serialiser,
     ) -> Option<Leaving<P>> {
@@ -189,17 +189,17 @@ impl<P> FqQueue<P> {
             queue.bytes = queue.bytes.saturating_sub(first.octets);
             self.traffic.packets = self.traffic.packets.saturating_sub(1);
             self.traffic.bytes = self.traffic.bytes.saturating_sub(first.octets);
-            let signals = queue.codel.signals(turn, first.came, queue.bytes);
+            let signals = queue.codel.signals(start, first.came, queue.bytes);
             let marked = signals && self.config.codel.ecn && markable(&first.offered.2);
             if signals && !marked {
                 return Some(Leaving::Dropped(first));
             }
             queue.deficit -=
                 i64::try_from(first.octets).map_or(MOST_OWED, |octets| octets.min(MOST_OWED));
-            self.busy_until = line.depart(turn, first.octets);
+            self.busy_until = line.depart(start, first.octets);
             return Some(Leaving::Sent {
                 waiting: first,
-                turn,
+                start,
                 departure: self.busy_until,
                 marked,
             });

@@ -8,8 +8,8 @@ pub(in super::super) trait Serialiser {
     fn rate(&self, at: Instant) -> Option<Rate>;
 
     /// Time at which a packet that is first in line from `free` on begins to be sent.
-    fn turn(&self, free: Instant) -> Instant;
+    fn start(&self, free: Instant) -> Instant;
 
-    /// Time by which a packet of `octets` that begins to be sent at `turn` has been sent.
-    fn depart(&mut self, turn: Instant, octets: u64) -> Instant;
+    /// Time by which a packet of `octets` that begins to be sent at `start` has been sent.
+    fn depart(&mut self, start: Instant, octets: u64) -> Instant;
 }

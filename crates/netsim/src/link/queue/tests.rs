@@ -93,9 +93,9 @@ fn overload(millis: u64) -> impl Iterator<Item = u64> {
 #[test]
 fn codel_drops_at_the_turns_that_the_control_law_names() {
     let fates = run(line("codel 10000p"), Ecn::NotEct, overload(400));
-    // Packet n comes after n / 2 ms and has its turn after n ms: packet 10 is the first that waits for 5 ms. An
-    // interval later it is the turn of packet 110. The next drops follow after 100 ms by the roots of 1, 2, 3 and so on,
-    // each at the next turn; every drop lets the turns come one packet earlier.
+    // Packet n comes after n / 2 ms and is dequeued after n ms: packet 10 is the first that waits for 5 ms. An
+    // interval later packet 110 is dequeued. The next drops follow after 100 ms by the roots of 1, 2, 3 and so on,
+    // each at the next dequeue; every drop lets those come one packet earlier.
     let first = [(110, 110_000), (211, 210_000), (283, 281_000), (342, 339_000), (393, 389_000)];
     assert_eq!(fates.dropped[..5], first);
     assert_eq!(fates.arrived[109..112], [(109, 110_000), (111, 111_000), (112, 112_000)]);
@@ -105,7 +105,7 @@ fn codel_drops_at_the_turns_that_the_control_law_names() {
 fn codel_leaves_a_burst_alone_that_drains_within_an_interval() {
     // 100 packets at once have all left after 100 ms; the last wait longest.
     assert_eq!(run(line("codel"), Ecn::NotEct, [0; 100]).dropped, []);
-    // Of 120 the one whose turn comes an interval after packet 5 first waited too long is dropped.
+    // Of 120 the one that is dequeued an interval after packet 5 first waited too long is dropped.
     assert_eq!(run(line("codel"), Ecn::NotEct, [0; 120]).dropped, [(105, 105_000)]);
 }
 

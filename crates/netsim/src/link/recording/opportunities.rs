@@ -99,15 +99,15 @@ impl NextOpportunity {
 
     /// Time at which bytes that wait from `free` on begin to be sent.
     #[inline(never)]
-    pub(in super::super) fn turn(&self, free: Instant) -> Instant {
+    pub(in super::super) fn start(&self, free: Instant) -> Instant {
         if self.left > 0 && free <= self.at { self.at } else { self.time(self.first(free)) }
     }
 
-    /// Time by which the last of `octets` that begin to be sent at `turn` has been sent.
+    /// Time by which the last of `octets` that begin to be sent at `start` has been sent.
     #[inline(never)]
-    pub(in super::super) fn take(&mut self, turn: Instant, octets: u64) -> Instant {
-        if self.left == 0 || turn > self.at {
-            self.begin(self.first(turn));
+    pub(in super::super) fn take(&mut self, start: Instant, octets: u64) -> Instant {
+        if self.left == 0 || start > self.at {
+            self.begin(self.first(start));
         }
         if octets > self.left {
             let more = octets - self.left;
