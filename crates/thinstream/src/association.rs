@@ -38,7 +38,7 @@ pub use self::stream::StreamHandle;
 use self::waiting::Waiting;
 use crate::driver::Driver;
 use crate::error::{AssociationError, ConnectError, SendError, TrySendError};
-use crate::node::{Node, Phase, Signal, Ticket};
+use crate::node::{Condition, Node, Phase, Ticket};
 use crate::options::{EndpointOptions, SendOptions};
 use crate::peer_address::PeerAddress;
 use crate::reach;
@@ -267,7 +267,7 @@ impl Association {
     ) -> impl Future<Output = Result<(), SendError>> {
         // Not within the future, which would be larger by the payload as it was.
         let payload = payload.into();
-        let mut waiting = self.waiting(Signal::Changed);
+        let mut waiting = self.waiting(Condition::Changed);
         poll_fn(move |context| {
             let budget = ready!(tokio::task::coop::poll_proceed(context));
             let offered = self.offer(stream, payload.clone(), options, |node, is_full| {
@@ -448,7 +448,7 @@ impl Association {
         &self,
         reader: Reader,
     ) -> Result<Option<Message>, AssociationError> {
-        let mut waiting = self.waiting(Signal::Readable);
+        let mut waiting = self.waiting(Condition::Readable);
         poll_fn(move |context| self.poll_receive(&mut waiting, reader, context)).await
     }
 

@@ -26,7 +26,7 @@ use crate::stash::Reader;
 
 use entries::Entries;
 use entry::Entry;
-pub(crate) use entry::{Phase, Signal, Ticket};
+pub(crate) use entry::{Condition, Phase, Ticket};
 pub use opening::RefusedClient;
 use opening::Waiting;
 pub(crate) use place::Place;
@@ -211,17 +211,17 @@ impl Node {
         }
     }
 
-    /// Wakes `waker` at the next signal of this kind; `key` names the task from its first call on.
+    /// Wakes `waker` when the condition is next met; `key` names the task from its first call on.
     pub(crate) fn wait(
         &mut self,
         ticket: &Ticket,
-        signal: Signal,
+        condition: Condition,
         key: &mut Option<WaiterKey>,
         waker: &Waker,
     ) {
         let Some(entry) = self.entries.get_mut(*ticket) else { return };
         let new = self.next_waiter;
-        let named = entry.waiters(signal).wait(*key, new, waker);
+        let named = entry.waiters(condition).wait(*key, new, waker);
         if named == new {
             self.next_waiter = new.checked_add(1).unwrap_or(WaiterKey::MIN);
         }
@@ -229,9 +229,9 @@ impl Node {
     }
 
     /// A task waits no more.
-    pub(crate) fn wait_no_more(&mut self, ticket: &Ticket, signal: Signal, key: WaiterKey) {
+    pub(crate) fn wait_no_more(&mut self, ticket: &Ticket, condition: Condition, key: WaiterKey) {
         if let Some(entry) = self.entries.get_mut(*ticket) {
-            entry.waiters(signal).remove(key);
+            entry.waiters(condition).remove(key);
         }
     }
 

@@ -9,7 +9,7 @@ use sctp::{Message, StreamId};
 
 use super::Association;
 use crate::error::{AssociationError, SendError, TrySendError};
-use crate::node::{Signal, WaiterKey};
+use crate::node::{Condition, WaiterKey};
 use crate::options::SendOptions;
 use crate::stash::Reader;
 
@@ -26,7 +26,7 @@ pub(super) struct Receiving {
 
 impl Drop for Receiving {
     fn drop(&mut self) {
-        drop(self.association.waiting_as(Signal::Readable, self.key));
+        drop(self.association.waiting_as(Condition::Readable, self.key));
     }
 }
 
@@ -43,7 +43,7 @@ impl Receiving {
         if self.over {
             return Poll::Ready(None);
         }
-        let mut waiting = self.association.waiting_as(Signal::Readable, self.key.take());
+        let mut waiting = self.association.waiting_as(Condition::Readable, self.key.take());
         let received = self.association.poll_receive(&mut waiting, self.reader, context);
         self.key = waiting.suspend();
         let received = ready!(received);

@@ -6,13 +6,13 @@ use std::task::{Context, Poll, Waker};
 use base::Instant;
 
 use super::{Association, Handle};
-use crate::node::{Node, Phase, Signal, WaiterKey};
+use crate::node::{Condition, Node, Phase, WaiterKey};
 
-/// A task's part in the wait for a signal; dropping it ends the wait.
+/// A task's part in the wait for a condition; dropping it ends the wait.
 #[derive(Debug)]
 pub(super) struct Waiting<'a> {
     handle: &'a Handle,
-    signal: Signal,
+    condition: Condition,
     key: Option<WaiterKey>,
 }
 
@@ -20,13 +20,13 @@ impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         if let Some(key) = self.key {
             let Handle { shard, ticket, .. } = self.handle;
-            shard.look(|node| node.wait_no_more(ticket, self.signal, key));
+            shard.look(|node| node.wait_no_more(ticket, self.condition, key));
         }
     }
 }
 
 impl Waiting<'_> {
-    /// Ready with the answer of a call on the machine; while it is none, the next signal wakes the task. A call without an
+    /// Ready with the answer of a call on the machine; while it is none, the condition wakes the task. A call without an
     /// answer leaves the machine without work.
     pub(super) fn poll<R>(
         &mut self,
@@ -59,9 +59,9 @@ impl Waiting<'_> {
     pub(super) fn note(&mut self, node: &mut Node, is_done: bool, waker: &Waker) {
         let ticket = &self.handle.ticket;
         if !is_done {
-            node.wait(ticket, self.signal, &mut self.key, waker);
+            node.wait(ticket, self.condition, &mut self.key, waker);
         } else if let Some(key) = self.key.take() {
-            node.wait_no_more(ticket, self.signal, key);
+            node.wait_no_more(ticket, self.condition, key);
         }
     }
 
@@ -74,18 +74,18 @@ impl Waiting<'_> {
 
 impl Association {
     /// Wait of a task that has not called [`Waiting::poll`] yet.
-    pub(super) fn waiting(&self, signal: Signal) -> Waiting<'_> {
-        self.waiting_as(signal, None)
+    pub(super) fn waiting(&self, condition: Condition) -> Waiting<'_> {
+        self.waiting_as(condition, None)
     }
 
     /// Wait of a task that may wait already, under the name `key`.
-    pub(super) fn waiting_as(&self, signal: Signal, key: Option<WaiterKey>) -> Waiting<'_> {
-        Waiting { handle: &self.handle, signal, key }
+    pub(super) fn waiting_as(&self, condition: Condition, key: Option<WaiterKey>) -> Waiting<'_> {
+        Waiting { handle: &self.handle, condition, key }
     }
 
     /// The answer to `look`, which is asked for now and after each change.
     pub(super) async fn after_changes<R>(&self, mut look: impl FnMut(&mut Node) -> Option<R>) -> R {
-        let mut waiting = self.waiting(Signal::Changed);
+        let mut waiting = self.waiting(Condition::Changed);
         poll_fn(move |context| waiting.poll_look(context, &mut look)).await
     }
 

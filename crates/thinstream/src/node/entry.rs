@@ -9,11 +9,11 @@ use crate::stash::Stash;
 
 /// Condition of one association that a task waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Signal {
+pub(crate) enum Condition {
     /// A message arrived, or there will be none any more.
     Readable,
     /// Something else did: the association is set up, its send buffer has room, there is a notice of a path, a message given up,
-    /// streams or addresses, or the association is over. One signal for all, since each is rare and takes memory of its own.
+    /// streams or addresses, or the association is over. One condition for all, since each is rare and takes memory of its own.
     Changed,
 }
 
@@ -87,11 +87,11 @@ impl Entry {
         OWN + self.stash.memory()
     }
 
-    /// Tasks that wait for `signal`.
-    pub(super) fn waiters(&mut self, signal: Signal) -> &mut Waiters {
-        match signal {
-            Signal::Readable => &mut self.readers,
-            Signal::Changed => self.others.get_or_insert_default(),
+    /// Tasks that wait for `condition`.
+    pub(super) fn waiters(&mut self, condition: Condition) -> &mut Waiters {
+        match condition {
+            Condition::Readable => &mut self.readers,
+            Condition::Changed => self.others.get_or_insert_default(),
         }
     }
 
