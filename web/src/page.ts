@@ -4,7 +4,7 @@ import { showFigure } from "./figure.ts";
 import type { Agreement, Claim, Comparison, Kind, Report, Section, Verdict } from "./model.ts";
 import { toggleTheme } from "./theme.ts";
 
-/** Everything that is to be seen of a report. */
+/** All elements of a report's page. */
 export function showReport(report: Report): HTMLElement[] {
   const header = element(
     "header",

@@ -60,7 +60,7 @@ pub enum State {
     Good,
     /// Less than there could be.
     Limited,
-    /// Not available.
+    /// The machine cannot do it; the text names what is missing.
     Missing,
 }
 

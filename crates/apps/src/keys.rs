@@ -20,7 +20,7 @@ pub enum KeyError {
     /// The file cannot be read or written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// Others than its owner may read it.
+    /// Users other than the owner may read the file.
     #[error(
         "others may read the key in \"{}\" (mode {mode:03o}): it is theirs, too; make a new one, or if it was never read, \"chmod 600\" it",
         path.display()

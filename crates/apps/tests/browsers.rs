@@ -305,7 +305,7 @@ async fn a_page_whose_name_was_made_to_lead_here_is_no_page_of_this_server() {
     }
 }
 
-/// Everything that a server sends to a client that sends `sent` and then closes.
+/// All bytes that a server sends to a client that sends `sent` and then closes.
 async fn answers(server: SocketAddr, sent: &str) -> String {
     let mut stream = TcpStream::connect(server).await.unwrap();
     let _ = stream.write_all(sent.as_bytes()).await;

@@ -227,7 +227,7 @@ pub trait Machine {
     fn poll_timeout(&self) -> Option<Instant>;
 }
 
-/// Both in one piece; copied only if neither is empty.
+/// Joins `head` and `tail`; copies them only if neither is empty.
 pub fn join_bytes(head: Bytes, tail: Bytes) -> Bytes {
     match (head.is_empty(), tail.is_empty()) {
         (_, true) => head,

@@ -139,7 +139,7 @@ mod linux {
         /// Bytes of the record around its content: the header with a sequence number of 16 bits and a length, the type of the
         /// content, and the tag of the cipher.
         const AROUND: u32 = 5 + 1 + 16;
-        /// Such a header begins with these bits, above those of the epoch.
+        /// First bits of a unified header of DTLS, above those of the epoch.
         const FORM: u32 = 0b0010_1100;
         const FORM_BITS: u32 = 0b1111_1100;
         let acks = by_addresses(sockets, sockets);

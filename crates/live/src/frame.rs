@@ -30,7 +30,7 @@ pub struct SideFrame {
     pub told: Vec<Told>,
 }
 
-/// A packet.
+/// A packet's line in the ladder, from its transmission to its arrival or loss.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Line {
     /// Number of the line, from 0.

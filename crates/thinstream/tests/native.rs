@@ -13,7 +13,7 @@ use thinstream::{
     SendOptions,
 };
 
-/// Everything of the crate, beside everything of the modules that its users import so: each name below would be
+/// All items of the crate, beside all of the modules that its users import so: each name below would be
 /// ambiguous if both had it.
 mod names {
     #![allow(unused_imports, reason = "only what is named below is looked up")]

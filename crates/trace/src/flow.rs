@@ -52,7 +52,7 @@ pub(crate) struct Flow {
     pub(crate) is_closed: bool,
     /// Whether the capture has the connection's beginning.
     pub(crate) is_whole: bool,
-    /// Something came since the table looked last.
+    /// Whether a packet came since the table last checked.
     pub(crate) touched: bool,
     pub(crate) directions: [Direction; 2],
 }

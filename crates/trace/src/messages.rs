@@ -21,7 +21,7 @@ const LEAST_FULL: u32 = 1000;
 /// Chunks that may be missing in a row before it is taken for a jump of the numbers.
 const MOST_MISSING: u64 = 10_000;
 
-/// Something that an application wrote.
+/// A message that an application wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
     /// Time of transmission, since the capture's first packet.

@@ -113,7 +113,7 @@ pub struct ChunkSent {
     pub ends: bool,
 }
 
-/// Something was acknowledged cumulatively.
+/// Data was acknowledged cumulatively.
 #[derive(Clone, Copy, Debug)]
 pub struct DataAcknowledged {
     /// Direction that the data took, opposite to the acknowledgement's.

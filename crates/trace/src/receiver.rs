@@ -27,7 +27,7 @@ const MOST_UNDER_WAY: usize = 1 << 16;
 /// Time that a packet must have had before the receiver's capture ends to be called lost.
 const LAST_CHANCE: Duration = Duration::from_secs(1);
 
-/// Something sent for the first time, as the receiving application will ask for it.
+/// Data sent for the first time, in the units in which the receiving application will ask for it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unit {
     pub(crate) start: u64,

@@ -330,7 +330,7 @@ pub struct AckLatency {
     pub more: Summary,
 }
 
-/// Is a stream thin?
+/// Whether a stream is thin, and the numbers that decide it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Thin {
     /// Whether the stream is thin, in short: at least eight packets with user data, less than 700 bytes in the mean, of

@@ -106,7 +106,7 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    /// One that others are added to.
+    /// A sum, to which other senders are added.
     pub(crate) fn of_all() -> Sender {
         Sender {
             sizes: Distribution::of_all(),
@@ -218,7 +218,7 @@ impl Sender {
         Told { payload, interval, in_flight: self.history.in_flight() }
     }
 
-    /// Is something old sent because it seemed lost, or in case it was?
+    /// Decides whether old data is sent because it seemed lost, or in case it was.
     ///
     /// In a packet with something new only a chunk of SCTP can be a retransmission, and is one if there
     /// is a reason: that it was reported missing, or that a timer may have expired. A segment of TCP that

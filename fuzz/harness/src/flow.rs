@@ -19,7 +19,7 @@ pub struct Input {
     steps: Steps<Step>,
 }
 
-/// Something happens.
+/// An event of the flow.
 #[derive(Arbitrary, Clone, Copy, Debug)]
 enum Step {
     /// The edge calls the flow, which moves as many bytes as it can.
@@ -34,7 +34,7 @@ enum Step {
     Finish { client: bool },
     /// An end is gone; seldom, so that most flows go on.
     Fail { client: bool, dice: u8 },
-    /// Something happens on the wire to the stack.
+    /// An event on the wire to the stack.
     Wire(Wire),
 }
 

@@ -79,7 +79,7 @@ pub struct Packet {
     pub dont_fragment: bool,
 }
 
-/// Everything that an endpoint sends now.
+/// All packets that an endpoint sends now.
 pub fn transmits(end: &mut Endpoint, now: Instant) -> Vec<Packet> {
     let mut sent = Vec::new();
     let mut buffer = Vec::new();
@@ -94,7 +94,7 @@ pub fn transmits(end: &mut Endpoint, now: Instant) -> Vec<Packet> {
     sent
 }
 
-/// Everything that an endpoint tells now.
+/// All events that an endpoint has now.
 pub fn events(end: &mut Endpoint) -> Vec<(AssociationId, Event)> {
     core::iter::from_fn(|| end.poll_event()).collect()
 }

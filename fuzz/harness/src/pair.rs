@@ -298,7 +298,7 @@ impl World {
         self.now = until;
     }
 
-    /// Everything under way arrives, a trip later.
+    /// All packets under way arrive, a trip later.
     fn trip(&mut self) {
         self.pass(TRIP);
         for to in 0..2 {

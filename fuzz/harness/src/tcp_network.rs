@@ -58,7 +58,7 @@ pub fn give(end: &mut Endpoint, now: Instant, flying: &Flying) {
     end.handle_datagram(now, meta, flying.bytes.clone().into());
 }
 
-/// Everything that an endpoint sends now.
+/// All segments that an endpoint sends now.
 pub fn transmits(end: &mut Endpoint, now: Instant) -> Vec<Flying> {
     let mut sent = Vec::new();
     let mut buffer = Vec::new();

@@ -136,7 +136,7 @@ pub(crate) fn flows(
     flows.into_values().map(|(_, steps)| steps).collect()
 }
 
-/// Something that happens to a flow that has lost nothing for a while.
+/// An event of a flow that has lost nothing for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// A message is lost, nothing else.

@@ -160,7 +160,7 @@ impl Host {
         all
     }
 
-    /// Everything up to the end.
+    /// All bytes up to the end of the stream.
     pub(crate) fn receive_all(&self, connection: Connection) -> Vec<u8> {
         let mut all = Vec::new();
         loop {

@@ -53,7 +53,7 @@ pub trait Stack: Machine {
     fn abort(&mut self, now: Instant);
 }
 
-/// Something happened to an association.
+/// An event of an association.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StackEvent {
     /// The association is set up.

@@ -32,7 +32,7 @@ export interface Setting {
   flows: number;
   flow: number;
   seed: number;
-  /** Such as `3250:loss=5` or `m17`: what was done to it. */
+  /** Changes that were made to it, such as `3250:loss=5` or `m17`. */
   changes: string[];
 }
 

@@ -12,11 +12,11 @@ const LONGEST_FRAME = 100;
 const STEP = 50;
 
 export interface Heard {
-  /** Something is to be drawn anew. */
+  /** The picture changed and is to be drawn anew. */
   frame(): void;
   /** The setting changed, playing began or ended. */
   state(): void;
-  /** Something went wrong, in words. */
+  /** An error, in words. */
   wrong(what: string): void;
 }
 

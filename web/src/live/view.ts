@@ -51,7 +51,7 @@ export class View {
   }
 }
 
-/** Something to draw on, in pixels of the style sheet. */
+/** A canvas to draw on, in pixels of the style sheet. */
 export class Sheet {
   readonly place: HTMLCanvasElement;
   readonly pen: CanvasRenderingContext2D;

@@ -102,7 +102,7 @@ impl Client<'_> {
         self.ask(Connection::failure).map_or(Ok(()), |failure| Err(End::Client(failure)))
     }
 
-    /// Everything was carried: waits until the client has it all.
+    /// Waits, once all data was carried, until the client has acknowledged it.
     ///
     /// A slow client has until [`rest_limit`]. Otherwise it could keep what waits for it, and a place
     /// among the connections, for years by acknowledging a byte now and then.

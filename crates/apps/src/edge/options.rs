@@ -200,7 +200,7 @@ impl EdgeOptions {
 
 /// Most shards: the queues that the system gives a TUN device (MAX_TAP_QUEUES of Linux).
 const MOST_SHARDS: usize = 256;
-/// More often than this the report cannot be read.
+/// Least interval between reports, so that they can be read.
 const LEAST_INTERVAL: Duration = Duration::from_millis(10);
 /// Bytes with which a stack can do anything.
 const LEAST_MEMORY: usize = 1 << 20;

@@ -89,7 +89,7 @@ pub enum SendFailure {
     /// Input that is not a message.
     #[error("{0}")]
     Input(String),
-    /// Something is for one association alone.
+    /// An option for one association alone is used with several.
     #[error("{option} is for one association: expected it without --associations {associations}")]
     OneAssociation {
         /// The option's name on the command line.

@@ -23,7 +23,7 @@ pub(crate) enum Said<S> {
 pub(crate) struct Printer<S> {
     /// Channel to the thread; none once nothing follows.
     said: Option<SyncSender<Said<S>>>,
-    /// Ends with the thread.
+    /// Disconnected once the printing thread has ended.
     printing: Receiver<()>,
     /// Whether a state waits to be printed: of several only the first, which may be large, has a place.
     state_waits: Arc<AtomicBool>,

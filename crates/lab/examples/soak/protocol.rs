@@ -54,7 +54,7 @@ pub(crate) enum Told {
     Over(End),
     /// Streams, or the whole association, begin again with their first numbers.
     Reset,
-    /// Something that concerns the conversation alone.
+    /// An event that concerns the conversation alone.
     Other,
 }
 

@@ -28,7 +28,7 @@ pub enum JournalError {
     /// The journal is of another plan, or of another size of the plan.
     #[error("the journal of finished runs is of another plan or of other numbers of runs")]
     OtherPlan,
-    /// Another version of the laboratory wrote it.
+    /// The format is that of another version of the laboratory.
     #[error("the journal of finished runs is of another version")]
     OtherVersion,
     /// The laboratory that wrote it was built from other sources: its numbers may differ.

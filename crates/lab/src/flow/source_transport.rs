@@ -44,7 +44,7 @@ pub trait SourceTransport: Debug {
     /// Reads the endpoint's state ahead of a datagram, as in [`netsim::Host::warm`].
     fn warm(&self, _depth: usize) {}
 
-    /// Something is known about the first path.
+    /// Passes knowledge about the first path to the transport.
     fn hint(&mut self, now: Instant, id: Self::Id, hint: PathHint);
 }
 

@@ -75,7 +75,7 @@ fn assert_alike(found: &[(Duration, usize)], expected: &[(Duration, usize)], wha
     assert_alike_but(found, expected, what, 20);
 }
 
-/// One in this number of messages may have waited.
+/// Asserts that the delays agree; one in `one_in` messages may have waited.
 fn assert_alike_but(
     found: &[(Duration, usize)],
     expected: &[(Duration, usize)],

@@ -38,7 +38,7 @@ const SETTLED: u8 = 2;
 pub(super) enum Predecessors {
     /// Numbers of the predecessors, in descending order and without repetition.
     These(SmallVec<[u64; 2]>),
-    /// All with lower numbers.
+    /// All messages with lower numbers.
     Everything,
 }
 

@@ -9,7 +9,7 @@ fn link(config: LinkConfig) -> Link<u64> {
     Link::new(config, 1, 0).unwrap()
 }
 
-/// Everything that arrives, with the nanosecond of its arrival, by sleeping as a driver does.
+/// All packets that arrive, with the nanosecond of its arrival, by sleeping as a driver does.
 fn drain(link: &mut Link<u64>) -> Vec<(u64, u64)> {
     let mut arrived = Vec::new();
     while let Some(due) = link.poll_timeout() {

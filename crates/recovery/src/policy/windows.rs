@@ -13,7 +13,7 @@ pub enum WindowCounts {
 /// Effect of an early retransmission on the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EarlyWindow {
-    /// Same effect as that of any other loss.
+    /// The effect of any other loss: the controller decides.
     Controller,
     /// Half the window; a window of fewer than four packets becomes two packets, inflated by two until recovery
     /// ends (Yin et al., algorithm 1).

@@ -12,7 +12,7 @@ use crate::stash::Stash;
 pub(crate) enum Condition {
     /// A message arrived, or there will be none any more.
     Readable,
-    /// Something else did: the association is set up, its send buffer has room, there is a notice of a path, a message given up,
+    /// Another condition changed: the association is set up, its send buffer has room, there is a notice of a path, a message given up,
     /// streams or addresses, or the association is over. One condition for all, since each is rare and takes memory of its own.
     Changed,
 }

@@ -12,7 +12,7 @@ use crate::sender::Piece;
 /// Data not seen to arrive within this time delays no later data: the capture has missed it.
 const LONGEST_WAIT: Duration = Duration::from_secs(120);
 
-/// Something that the application will get.
+/// Data that the application will get.
 #[derive(Clone, Debug)]
 struct Awaited {
     start: u64,

@@ -12,7 +12,7 @@ use super::{REPORTS, Report, Sender};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Acknowledgement<'a> {
     pub(crate) at: Instant,
-    /// Everything below it arrived.
+    /// Cumulative acknowledgement: all numbers below arrived.
     pub(crate) cumulative: u64,
     /// Ranges that arrived above it.
     pub(crate) blocks: &'a [(u64, u64)],

@@ -162,7 +162,7 @@ impl Fates {
         }
     }
 
-    /// Something old rides in a packet.
+    /// Adds a retransmission or a copy to the packet that carries it.
     pub(crate) fn carry(&mut self, sent: &mut Sent, number: u64, kind: Kind, counts: &mut Counts) {
         let (end, arrived) = (sent.end, sent.arrived);
         if let Some(packet) = self.get_mut(number) {

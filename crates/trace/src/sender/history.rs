@@ -179,7 +179,7 @@ impl History {
         }
     }
 
-    /// Everything below `cumulative` arrived; calls `visit` with ranges that were not acknowledged cumulatively
+    /// Records that all numbers below `cumulative` arrived; calls `visit` with ranges that were not acknowledged cumulatively
     /// before, and whether they had been selectively.
     pub(crate) fn acknowledge(&mut self, cumulative: u64, mut visit: impl FnMut(&mut Sent, bool)) {
         self.heard = true;

@@ -15,7 +15,7 @@ pub enum CandidateAddress {
     Name(String),
 }
 
-/// A candidate over UDP.
+/// An ICE candidate over UDP (RFC 8839, section 5.1): an address at which the peer may be reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
     /// Groups candidates of the same kind, base and server.

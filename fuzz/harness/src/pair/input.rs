@@ -132,7 +132,7 @@ pub enum Step {
         /// Number of round trips.
         trips: u8,
     },
-    /// Everything to one of the two networks is lost, until it works again.
+    /// All packets to one of the two networks are lost, until it works again.
     Network {
         /// Number of the path.
         path: u8,

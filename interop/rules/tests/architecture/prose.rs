@@ -13,8 +13,26 @@ const OPENINGS: [&str; 20] = [
 
 /// Words with which no doc comment begins: the clause or phrase behind them stands for a noun of the field, such as number,
 /// time, reason, position.
-const WITHOUT_NOUN: [&str; 13] = [
-    "As", "By", "From", "How", "In", "None", "Of", "What", "When", "Where", "Which", "Why", "With",
+const WITHOUT_NOUN: [&str; 19] = [
+    "Anything",
+    "As",
+    "By",
+    "Everything",
+    "From",
+    "How",
+    "In",
+    "None",
+    "Of",
+    "Others",
+    "Same",
+    "Something",
+    "Such",
+    "What",
+    "When",
+    "Where",
+    "Which",
+    "Why",
+    "With",
 ];
 
 /// Prepositions with which no doc comment begins where a word of a question follows, as in `For how long`.

@@ -150,7 +150,7 @@ impl Record {
         core::mem::take(&mut self.news)
     }
 
-    /// The state of things.
+    /// The policy's counts and latest latencies, for the live view.
     pub(super) fn live(&self) -> LivePolicy {
         let live = self.live.borrow();
         LivePolicy {

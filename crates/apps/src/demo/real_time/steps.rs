@@ -9,7 +9,7 @@ use recovery::TimedEvent;
 
 use crate::files::lock;
 
-/// Something that happened to a flow.
+/// An event of a flow.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
     pub(super) at: Instant,

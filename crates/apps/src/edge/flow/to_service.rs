@@ -43,7 +43,7 @@ impl ToService {
         ToService { stream, complete: false, probe: service.finished_probe.into() }
     }
 
-    /// Everything was carried: it ends in order.
+    /// Records that all data was carried: the connection ends in order.
     pub(super) fn complete(&mut self) {
         self.complete = true;
     }

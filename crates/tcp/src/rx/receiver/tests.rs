@@ -44,7 +44,7 @@ fn plain(ack: u64, window: u16) -> AckFields {
     AckFields { ack, window, ..AckFields::default() }
 }
 
-/// Everything that waits.
+/// Reads all bytes that wait for the application.
 fn drain(receiver: &mut Receiver) -> Vec<u8> {
     let mut all = Vec::new();
     while let Some(bytes) = receiver.read(1 << 20) {

@@ -123,7 +123,7 @@ impl World {
         (self.random >> 11) % below
     }
 
-    /// Something leaves, and arrives after 20 ms and up to `jitter` more, if it does.
+    /// A segment or an acknowledgement leaves; it is lost or arrives after 20 ms and up to `jitter` more.
     fn launch(&mut self, jitter: u64, what: Arrival) {
         self.left += 1;
         if self.random(256) >= self.loss {
