@@ -175,6 +175,15 @@ fn exchange(
 }
 
 #[test]
+fn without_an_association_the_cookie_for_an_init_has_no_tie_tags() {
+    let mut endpoint = endpoint(3);
+    endpoint.set_listen(true);
+    let cookie = cookie_for_an_init(&mut endpoint, VerificationTag(8));
+    let none = VerificationTag(0);
+    assert_eq!((cookie.local_tie_tag, cookie.peer_tie_tag), (none, none));
+}
+
+#[test]
 fn in_cookie_echoed_the_cookie_for_an_init_has_tie_tags_and_in_cookie_wait_none() {
     let (mut endpoint, id) = opening();
     endpoint.set_listen(true);

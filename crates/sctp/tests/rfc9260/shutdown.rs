@@ -3,7 +3,7 @@
 use base::{Duration, Instant, Machine};
 use bytes::Bytes;
 use sctp::wire::chunk::Shutdown;
-use sctp::wire::{ChunkType, Tsn};
+use sctp::wire::{Chunk, ChunkType, Packet, Tsn};
 use sctp::{AssociationId, Event, Failure, SendOptions};
 
 use crate::support::wire::{Any, Bench, PEER_TSN, data, names};
@@ -213,6 +213,10 @@ fn data_in_shutdown_sent_is_answered_with_shutdown_and_sack() {
     bench.pass(Duration::from_millis(600));
     let answer = bench.give_right(|p| p.append(data(2, 0, 2, b"behind a gap")).unwrap());
     assert_eq!(names(&answer[0]), ["SHUTDOWN", "SACK"]);
+    let packet = Packet::parse(answer[0].clone().into()).unwrap();
+    let Some(Ok(Chunk::Sack(sack))) = packet.chunks().nth(1) else { panic!() };
+    let gaps: Vec<_> = sack.gap_ack_blocks().map(|gap| (gap.start, gap.end)).collect();
+    assert_eq!(gaps, [(2, 2)]);
     assert!(bench.pass(Duration::from_millis(999)).is_empty());
     let again = bench.pass(Duration::from_millis(1));
     assert_eq!(names(&again[0])[0], "SHUTDOWN");

@@ -62,9 +62,14 @@ fn without_the_peers_consent_what_was_sent_stays_reliable() {
         let data = || vec![Sent::Data(0, 1, 0, "BE", 100)];
         assert_eq!(peer.pass(7000), [(1000.0, data()), (3000.0, data()), (7000.0, data())]);
         assert!(peer.abandoned().is_empty());
-        // The application can ask.
+    }
+}
+
+#[test]
+fn the_application_can_ask_whether_the_peer_offers_partial_reliability() {
+    for (peer, offers) in [(Peer::partial(), true), (Peer::plain(), false)] {
         let own = peer.bench.endpoint.association(peer.bench.id()).unwrap();
-        assert!(!own.extensions().contains(Extensions::PARTIAL_RELIABILITY));
+        assert_eq!(own.extensions().contains(Extensions::PARTIAL_RELIABILITY), offers);
     }
 }
 

@@ -135,6 +135,27 @@ fn duplicates_of_what_a_timeout_resent_are_no_evidence() {
 }
 
 #[test]
+fn a_timeout_ends_the_recovery_in_progress() {
+    let mut bench = Bench::new(newreno());
+    bench.has_sack = false;
+    bench.write(10_000);
+    for at in [100, 101, 102] {
+        bench.at(at).ack(1);
+    }
+    assert_eq!(bench.sender.recovery().stats().fast_recoveries, 1);
+    assert_eq!(bench.run(500)[0], (402, 1, 1000, false));
+    assert_eq!(bench.sender.timeouts(), 1);
+    // In the recovery this acknowledgement of a part would have the next hole sent, and the window of one segment full:
+    // after the timeout it opens slow start.
+    assert_eq!(bench.at(510).ack(1001).len(), 2);
+    // Duplicates of what had been sent before the timeout begin no other recovery.
+    for at in [520, 521, 522] {
+        bench.at(at).ack(1001);
+    }
+    assert_eq!(bench.sender.recovery().stats().fast_recoveries, 1);
+}
+
+#[test]
 fn a_window_update_or_data_is_no_duplicate() {
     let mut bench = Bench::new(newreno());
     bench.has_sack = false;
