@@ -7,7 +7,7 @@
 //! reduce, and which windows to restore.
 
 mod apart;
-mod pipe;
+mod counted_flight;
 
 use core::num::NonZeroU64;
 
@@ -48,7 +48,7 @@ struct FastRecovery {
     rescued: bool,
     /// An acknowledgement arrived that did not end fast recovery.
     heard: bool,
-    /// Packets in flight as ns-2's SACK sender counts them (`pipe_`), if the policy has its rules.
+    /// Packets in flight, if acknowledgements count them (`sack-flight=acknowledgements`).
     pipe: Option<u32>,
 }
 
@@ -56,7 +56,7 @@ struct FastRecovery {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Entry {
     /// A loss found by acknowledgements or a short timer. `inflation`: initial deviation of the window from the
-    /// controller's, in bytes. `pipe`: packets in flight, if they are counted as ns-2 does.
+    /// controller's, in bytes. `pipe`: packets in flight, if acknowledgements count them.
     Loss { inflation: i64, pipe: Option<u32> },
     /// An expiry of the retransmission timer. `suspected`: F-RTO's state, if it suspects that the expiry was
     /// needless.

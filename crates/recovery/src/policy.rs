@@ -20,13 +20,15 @@ use base::Duration;
 
 pub use self::changes::Changes;
 pub use self::defaults::{SCTP_DEFAULT, TCP_DEFAULT};
-pub use self::evidence::{EarlyRule, FineGrainedTimer, PartialAck, RepeatFast, SackSender};
+pub use self::evidence::{
+    EarlyRule, FineGrainedTimer, PartialAck, RepeatFast, SackFlight, SackLosses,
+};
 pub use self::fields::{FIELDS, Field, FieldError, Only, Topic};
 pub use self::path_mtu::{IPV4_MIN_MTU, IPV6_MIN_MTU, PathMtuPolicy, ProbeSizes};
 pub use self::redundancy::{BundleReaction, BundlingPolicy, RedundancyPolicy};
 pub use self::sctp::PRESETS;
 pub use self::tcp::TCP_PRESETS;
-pub use self::windows::{EarlyWindow, IdleRestart, LeastWindow, WindowCounts};
+pub use self::windows::{EarlyWindow, IdleRestart, LeastWindow, WindowCounts, WindowFalls};
 use crate::rtt::{Deviation, Ratio};
 
 /// Every decision about what to retransmit and when. Can be replaced at any time in an association's life.
@@ -324,8 +326,10 @@ pub struct LossPolicy {
     /// Whether a timeout forgets the peer's SACK reports (RFC 2018, section 8). Reports of data that the peer is
     /// found to have discarded are forgotten in any case.
     pub forget_sack_at_timeout: bool,
-    /// Rules by which fast recovery with SACK finds losses and counts the flight. TCP with SACK only.
-    pub sack_sender: SackSender,
+    /// Data that counts as lost by position where the peer reports gaps. TCP with SACK only.
+    pub sack_losses: SackLosses,
+    /// Count of the flight where the peer reports gaps. TCP with SACK only.
+    pub sack_flight: SackFlight,
 }
 
 /// RACK's reordering window once reordering was seen and before duplicate reports widen it.
@@ -408,6 +412,8 @@ pub struct CongestionPolicy {
     pub early_window: EarlyWindow,
     /// Least window after a loss, and least slow start threshold after a timeout.
     pub least_window: LeastWindow,
+    /// Losses at which the window falls in a recovery. TCP only: RFC 9260, section 7.2.4, lowers it once.
+    pub window_falls: WindowFalls,
 }
 
 /// Algorithm of congestion control, for all paths.

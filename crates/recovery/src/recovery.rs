@@ -10,10 +10,10 @@ mod advised;
 mod bundles;
 mod by_time;
 mod copies;
+mod counted_flight;
 mod evidence;
 mod heard;
 mod losses;
-mod ns2;
 mod paths;
 mod proven;
 mod rescue;
@@ -38,7 +38,7 @@ use crate::feedback::Silence;
 use crate::ledger::{Flight, Ledger, Missing, PathAck};
 use crate::path::PathRecovery;
 use crate::path_id::{PathId, PathSet, PathTable};
-use crate::policy::{RecoveryPolicy, ThinDetector, WindowCounts};
+use crate::policy::{RecoveryPolicy, SackFlight, ThinDetector, WindowCounts};
 use crate::stats::{Counters, RecoveryStats};
 use crate::thin_stream;
 
@@ -382,7 +382,7 @@ impl Recovery {
 
     /// Bytes of the congestion window in use on `path`.
     fn window_taken(&self, path: PathId) -> u64 {
-        if self.policy.loss.sack_sender.counts_acknowledgements() {
+        if self.policy.loss.sack_flight == SackFlight::Acknowledgements {
             return self.pipe(path);
         }
         self.counted(path, self.ledger.flight(path))

@@ -56,32 +56,24 @@ pub enum EarlyRule {
     Described,
 }
 
-/// Rules of fast recovery with SACK.
+/// Data that counts as lost where the peer reports gaps and losses are found by position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SackSender {
-    /// Losses by `IsLost`, and a flight without what is lost (RFC 6675).
-    Rfc6675,
-    /// The rules of ns-2's `Agent/TCP/Sack1`, for the reproduction of papers: three duplicates begin a recovery;
-    /// in it each hole below the highest report is retransmitted once; the flight is what was outstanding less the
-    /// duplicates, one packet less with each acknowledgement and one more with a partial one, so that lost packets count
-    /// until the cumulative point passes them; the window falls once in a recovery; and after a timeout reports are no evidence
-    /// until all that was outstanding is acknowledged.
-    Ns2,
+pub enum SackLosses {
+    /// Data below enough reported data (`IsLost` of RFC 6675, section 4), in a recovery or not.
+    IsLost,
+    /// Each hole below the highest report, once, and only in a recovery, which `dup_threshold` duplicates begin; after a
+    /// timeout reports are no evidence until all that was outstanding is acknowledged (`Agent/TCP/Sack1` of ns-2). For the
+    /// reproduction of papers.
+    EachHole,
 }
 
-impl SackSender {
-    /// Whether each hole below the highest report is retransmitted once, and only in a recovery.
-    pub(crate) fn repairs_holes_once(self) -> bool {
-        self == SackSender::Ns2
-    }
-
-    /// Whether acknowledgements lower the flight, one packet each, and neither reports nor losses do.
-    pub(crate) fn counts_acknowledgements(self) -> bool {
-        self == SackSender::Ns2
-    }
-
-    /// Whether the window falls once in a recovery, even if a retransmission is lost.
-    pub(crate) fn lowers_window_once(self) -> bool {
-        self == SackSender::Ns2
-    }
+/// The count of the flight where the peer reports gaps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SackFlight {
+    /// Outstanding data that is neither reported nor lost (`pipe` of RFC 6675, section 4).
+    Reports,
+    /// All data that is not acknowledged cumulatively; in fast recovery, what was outstanding less the duplicates, then one
+    /// packet less with each acknowledgement and one more less with a partial one, so that lost packets count until the
+    /// cumulative point passes them (`pipe_` of ns-2's `Agent/TCP/Sack1`). For the reproduction of papers.
+    Acknowledgements,
 }

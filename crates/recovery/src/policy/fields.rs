@@ -7,7 +7,8 @@ use super::{
     BackoffEnd, BundleReaction, BundlingPolicy, Controller, EarlyRule, EarlyWindow, ErrorCounting,
     FineGrainedTimer, IdleRestart, ImmediateRequest, LeastWindow, PartialAck, ProbeSizes,
     RecoveryPolicy, ReorderingWindow, RepeatFast, RetransmissionPath, RtoMargin, RttSamples,
-    SackSender, ThinBackoff, ThinDetector, ThinTimeout, TimeoutResends, TimerRestart, WindowCounts,
+    SackFlight, SackLosses, ThinBackoff, ThinDetector, ThinTimeout, TimeoutResends, TimerRestart,
+    WindowCounts, WindowFalls,
 };
 use crate::rtt::{Deviation, Ratio};
 
@@ -118,7 +119,24 @@ pub enum FieldError {
     Preset(String, Only),
     /// The lower bound of the timeout (the first value) is above the upper bound.
     Bounds(Duration, Duration),
+    /// Two values exclude each other.
+    Contradiction {
+        /// A field and its value, as `name=value`.
+        value: &'static str,
+        /// The other field and its value.
+        other: &'static str,
+        /// Reason why the first has no meaning beside the other.
+        reason: &'static str,
+    },
 }
+
+/// Reason why rules for a peer's reports contradict `use-sack=off`.
+const NO_REPORTS: &str = "without SACK the peer reports no holes";
+/// Reason why losses by position contradict RACK.
+const BY_TIME: &str = "RACK finds losses by time, not by position";
+/// Reason why a flight that acknowledgements lower contradicts proportional rate reduction.
+const PACED_BY_REPORTS: &str =
+    "proportional rate reduction compares the window with a flight that losses lower";
 
 impl std::error::Error for FieldError {}
 
@@ -141,11 +159,36 @@ impl RecoveryPolicy {
     /// Checks that the values do not contradict each other.
     ///
     /// # Errors
-    /// [`FieldError::Bounds`].
+    /// [`FieldError::Bounds`]; [`FieldError::Contradiction`].
     pub fn check(&self) -> Result<(), FieldError> {
         let rto = &self.rto;
         let least = rto.min_while_thin.unwrap_or(rto.min).max(rto.min).max(rto.min_variation);
-        if least > self.rto.max { Err(FieldError::Bounds(least, self.rto.max)) } else { Ok(()) }
+        if least > self.rto.max {
+            return Err(FieldError::Bounds(least, self.rto.max));
+        }
+        let each_hole = self.loss.sack_losses == SackLosses::EachHole;
+        let by_acknowledgements = self.loss.sack_flight == SackFlight::Acknowledgements;
+        let contradictions = [
+            (
+                each_hole && !self.loss.use_sack,
+                ["sack-losses=each-hole", "use-sack=off", NO_REPORTS],
+            ),
+            (each_hole && self.loss.rack, ["sack-losses=each-hole", "rack=on", BY_TIME]),
+            (
+                by_acknowledgements && !self.loss.use_sack,
+                ["sack-flight=acknowledgements", "use-sack=off", NO_REPORTS],
+            ),
+            (
+                by_acknowledgements && self.congestion.prr,
+                ["sack-flight=acknowledgements", "prr=on", PACED_BY_REPORTS],
+            ),
+        ];
+        match contradictions.into_iter().find(|(contradicts, _)| *contradicts) {
+            Some((_, [value, other, reason])) => {
+                Err(FieldError::Contradiction { value, other, reason })
+            }
+            None => Ok(()),
+        }
     }
 }
 
@@ -293,8 +336,10 @@ pub static FIELDS: &[Field] = &[
         "In recovery, with room, send again what is not known to be lost (RFC 6675, NextSeg, rules 3 and 4)."),
     field!(Loss, TCP, "partial-ack", Words, PartialAck, loss.partial_ack,
         "Which partial acknowledgements restart the timer without SACK (RFC 6582)."),
-    field!(Loss, TCP, "sack-sender", Words, SackSender, loss.sack_sender,
-        "Rules of recovery with SACK: RFC 6675, or those of ns-2's Sack1."),
+    field!(Loss, TCP, "sack-losses", Words, SackLosses, loss.sack_losses,
+        "What is lost where the peer reports gaps: by IsLost of RFC 6675 (is-lost), or in a recovery each hole, once (each-hole; ns-2)."),
+    field!(Loss, TCP, "sack-flight", Words, SackFlight, loss.sack_flight,
+        "What lowers the flight where the peer reports gaps: reports and losses, or each acknowledgement by a packet (ns-2)."),
     field!(Congestion, None, "congestion", Words, Controller, congestion.controller,
         "Congestion control: rfc9260, newreno, cubic, vegas (:1:3:1; alpha, beta, gamma)."),
     field!(Congestion, None, "initial-window", OrOffSize, MaybeSize, congestion.initial_window,
@@ -321,6 +366,8 @@ pub static FIELDS: &[Field] = &[
         "The window after an early retransmission: the controller's, that of tcp-er (Yin et al.), or algorithm-1, as they print it."),
     field!(Congestion, None, "least-window", Words, LeastWindow, congestion.least_window,
         "The least window after a loss: the controller's, twice what a round trip carried (carried), or one packet (one-packet; ns-2)."),
+    field!(Congestion, TCP, "window-falls", Words, WindowFalls, congestion.window_falls,
+        "How often the window falls in a recovery: again for each retransmission that is lost, or once (ns-2)."),
     field!(Redundancy, None, "bundling", Bundling, MaybeBundling, redundancy.bundling,
         "Copies of what is in flight that ride along: all that fits (paper), or one packet's (linux)."),
     detail!("bundling-packets", Number, u8, packets,

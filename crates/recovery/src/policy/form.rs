@@ -5,9 +5,9 @@ use base::{ByteCount, Duration};
 use super::{
     BackoffEnd, BundleReaction, BundlingPolicy, Controller, EarlyRule, EarlyWindow, ErrorCounting,
     FineGrainedTimer, IdleRestart, ImmediateRequest, LeastWindow, PartialAck, ProbeSizes,
-    ReorderingWindow, RepeatFast, RetransmissionPath, RtoMargin, RttSamples, SackSender,
-    ThinBackoff, ThinDetector, ThinTimeout, TimeoutResends, TimerRestart, VegasPolicy,
-    WindowCounts,
+    ReorderingWindow, RepeatFast, RetransmissionPath, RtoMargin, RttSamples, SackFlight,
+    SackLosses, ThinBackoff, ThinDetector, ThinTimeout, TimeoutResends, TimerRestart, VegasPolicy,
+    WindowCounts, WindowFalls,
 };
 use crate::rtt::{Deviation, Ratio};
 
@@ -239,8 +239,12 @@ words!(EarlyWindow, "controller|tcp-er|algorithm-1", "controller, tcp-er or algo
     "controller" => Controller, "tcp-er" => TcpEr, "algorithm-1" => Algorithm1);
 words!(EarlyRule, "freebsd|described", "freebsd or described",
     "freebsd" => FreeBsd, "described" => Described);
-words!(SackSender, "rfc6675|ns-2", "rfc6675 or ns-2",
-    "rfc6675" => Rfc6675, "ns-2" => Ns2);
+words!(SackLosses, "is-lost|each-hole", "is-lost or each-hole",
+    "is-lost" => IsLost, "each-hole" => EachHole);
+words!(SackFlight, "reports|acknowledgements", "reports or acknowledgements",
+    "reports" => Reports, "acknowledgements" => Acknowledgements);
+words!(WindowFalls, "again|once", "again or once",
+    "again" => Again, "once" => Once);
 words!(FineGrainedTimer, "off|on|robust", "off, on or robust",
     "off" => Off, "on" => On, "robust" => Robust);
 words!(ReorderingWindow, "quarter|measured", "quarter or measured",

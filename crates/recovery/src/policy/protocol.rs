@@ -50,9 +50,12 @@ impl Field {
             "repeat-fast-retransmit" => "TCP's SACK recovery, or rack, decides that",
             "use-sack" => "SACK is a part of SCTP that cannot be switched off",
             "forget-sack-at-timeout" => "each SACK chunk tells all that arrived",
-            "early-retransmit-by-bytes" | "rescue" | "partial-ack" | "sack-sender" => {
-                "SCTP counts chunks, and each SACK chunk tells which arrived"
-            }
+            "early-retransmit-by-bytes"
+            | "rescue"
+            | "partial-ack"
+            | "sack-losses"
+            | "sack-flight" => "SCTP counts chunks, and each SACK chunk tells which arrived",
+            "window-falls" => "RFC 9260, section 7.2.4, lowers the window once in a recovery",
             "handshake-losses" => "RFC 9260 knows no such rule",
             "mtu-patience" => "a HEARTBEAT is answered whether data follows it or not",
             "quick-acks" => "RFC 9260, section 6.2, knows no such phase",
@@ -66,7 +69,7 @@ impl RecoveryPolicy {
     /// other ([`RecoveryPolicy::check`]).
     ///
     /// # Errors
-    /// [`FieldError::Elsewhere`] for the first such field; [`FieldError::Bounds`].
+    /// [`FieldError::Elsewhere`] for the first such field; the errors of [`RecoveryPolicy::check`].
     pub fn check_for(&self, protocol: Only) -> Result<(), FieldError> {
         self.check()?;
         let plain = RecoveryPolicy::sctp_rfc();
@@ -133,6 +136,9 @@ impl fmt::Display for FieldError {
                 "the lower bound of the timeout, {least}, is above the upper bound, {max}: \
                  lower rto-min, rto-min-thin and rto-min-variation or raise rto-max"
             ),
+            FieldError::Contradiction { value, other, reason } => {
+                write!(f, "{value} contradicts {other}: {reason}; change one of them")
+            }
         }
     }
 }

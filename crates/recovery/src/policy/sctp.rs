@@ -6,8 +6,9 @@ use super::{
     AcknowledgementPolicy, BackoffEnd, BackoffPolicy, BundlingPolicy, CongestionPolicy, Controller,
     EarlyRule, EarlyWindow, ErrorCounting, FineGrainedTimer, IdleRestart, ImmediateRequest,
     LeastWindow, LossPolicy, PartialAck, PathMtuPolicy, RecoveryPolicy, RedundancyPolicy,
-    ReorderingWindow, RepeatFast, RetransmissionPath, RtoMargin, RtoPolicy, RttSamples, SackSender,
-    ThinBackoff, ThinDetector, ThinTimeout, TimeoutResends, TimerRestart, WindowCounts,
+    ReorderingWindow, RepeatFast, RetransmissionPath, RtoMargin, RtoPolicy, RttSamples, SackFlight,
+    SackLosses, ThinBackoff, ThinDetector, ThinTimeout, TimeoutResends, TimerRestart, WindowCounts,
+    WindowFalls,
 };
 use crate::rtt::{Deviation, Ratio};
 
@@ -55,7 +56,8 @@ const LOSS: LossPolicy = LossPolicy {
     rescue: false,
     partial_ack: PartialAck::First,
     forget_sack_at_timeout: true,
-    sack_sender: SackSender::Rfc6675,
+    sack_losses: SackLosses::IsLost,
+    sack_flight: SackFlight::Reports,
 };
 
 /// Least timeout of the `latency` presets while the stream is thin: the smallest difference from the round trip
@@ -134,6 +136,7 @@ impl RecoveryPolicy {
                 undo: false,
                 early_window: EarlyWindow::Controller,
                 least_window: LeastWindow::Controller,
+                window_falls: WindowFalls::Again,
             },
             acknowledgement: AcknowledgementPolicy {
                 delay: Some(Duration::from_millis(200)),

@@ -9,8 +9,8 @@ use super::sctp::{
 use super::{
     BackoffEnd, BundleReaction, BundlingPolicy, Controller, EarlyWindow, ErrorCounting,
     FineGrainedTimer, IdleRestart, ImmediateRequest, LeastWindow, PathMtuPolicy, RecoveryPolicy,
-    ReorderingWindow, RtoMargin, RttSamples, SackSender, ThinBackoff, ThinDetector, ThinTimeout,
-    TimeoutResends, TimerRestart, VegasPolicy, WindowCounts,
+    ReorderingWindow, RtoMargin, RttSamples, SackFlight, SackLosses, ThinBackoff, ThinDetector,
+    ThinTimeout, TimeoutResends, TimerRestart, VegasPolicy, WindowCounts, WindowFalls,
 };
 use crate::rtt::Ratio;
 
@@ -231,12 +231,14 @@ impl RecoveryPolicy {
         policy
     }
 
-    /// ns-2's `Agent/TCP/Sack1` with its default values: recovery by its own rules, windows counted in packets that fall to
-    /// one, a clock of 10 ms, acknowledgements counted instead of bytes. Its first timeout of 3 s and its initial
-    /// window of two packets are for the plan to set.
+    /// ns-2's `Agent/TCP/Sack1` with its default values: in a recovery each hole counts as lost, acknowledgements lower the
+    /// flight, and the window falls once; windows in packets, which fall to one; a clock of 10 ms; acknowledgements
+    /// counted instead of bytes. Its first timeout of 3 s and its initial window of two packets are for the plan to set.
     pub fn tcp_ns2() -> Self {
         let mut policy = RecoveryPolicy::tcp_sack();
-        policy.loss.sack_sender = SackSender::Ns2;
+        policy.loss.sack_losses = SackLosses::EachHole;
+        policy.loss.sack_flight = SackFlight::Acknowledgements;
+        policy.congestion.window_falls = WindowFalls::Once;
         policy.loss.rescue = false;
         policy.congestion.least_window = LeastWindow::OnePacket;
         policy.congestion.window_counts = WindowCounts::Packets;

@@ -49,3 +49,12 @@ pub enum IdleRestart {
     /// window, so that slow start restores it (RFC 2861, section 3; Linux TCP).
     Halve,
 }
+
+/// Losses at which the window falls in a recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowFalls {
+    /// The first, and each loss of a retransmission that left since the window fell (RFC 5681, section 4.3).
+    Again,
+    /// The first only, even if a retransmission is lost (ns-2). For the reproduction of papers.
+    Once,
+}

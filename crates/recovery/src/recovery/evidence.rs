@@ -8,6 +8,7 @@ use crate::feedback::Silence;
 use crate::ledger::{PacketNumber, PathAck};
 use crate::loss;
 use crate::path_id::PathId;
+use crate::policy::SackLosses;
 use crate::stats::Cause;
 
 impl Recovery {
@@ -126,7 +127,7 @@ impl Recovery {
         // timeout are no evidence.
         let recovering = self.paths[path].episode.is_recovering();
         let may_enter = !recovering && !self.has_dealt_with(path, self.ledger.cumulative());
-        let limit = match self.repairs_holes_once() {
+        let limit = match self.repairs_each_hole() {
             true => self.holes_below(path, enough && may_enter),
             false => limit,
         };
@@ -163,6 +164,17 @@ impl Recovery {
         let mss = self.paths[path].congestion.mss();
         let limit = self.ledger.lost_below(threshold, mss).filter(|_| self.reports_gaps());
         limit.filter(|limit| *limit > self.ledger.cumulative())
+    }
+
+    /// Whether each hole that the peer reports is retransmitted once, and only in a recovery.
+    fn repairs_each_hole(&self) -> bool {
+        self.policy.loss.sack_losses == SackLosses::EachHole && self.reports_gaps()
+    }
+
+    /// Unit below which each hole is retransmitted: only in a recovery, which `begins` now or is in progress.
+    fn holes_below(&self, path: PathId, begins: bool) -> Option<u64> {
+        let repairs = begins || self.paths[path].episode.is_recovering();
+        self.lost_limit(path, 1).filter(|_| repairs)
     }
 
     /// Declares lost the units that are missing below `limit`, and the first unit if `first`.

@@ -8,7 +8,7 @@ use crate::episode::Exempt;
 use crate::event::Event;
 use crate::ledger::PacketNumber;
 use crate::path_id::PathId;
-use crate::policy::{EarlyWindow, LeastWindow};
+use crate::policy::{EarlyWindow, LeastWindow, WindowFalls};
 use crate::stats::Cause;
 
 /// Facts of an acknowledgement that may be evidence of losses on a path.
@@ -49,7 +49,7 @@ impl Recovery {
         let state = &mut self.paths[path];
         state.on_fates(packets, true);
         let again = self.heard.counts_lost_retransmissions()
-            && !self.policy.loss.sack_sender.lowers_window_once()
+            && self.policy.congestion.window_falls == WindowFalls::Again
             && resent.is_some_and(|packet| state.episode.fallen().precedes(packet));
         let recovering = state.episode.is_recovering();
         let enters = !recovering && !self.has_dealt_with(path, cumulative);

@@ -264,7 +264,7 @@ impl Recovery {
         if beyond_window && again == 0 {
             state.episode.use_extra();
         }
-        // ns-2 sends a fast retransmission beside its count.
+        // A count by acknowledgements leaves out the fast retransmission, as in ns-2.
         if again == 0 || state.episode.exempted().is_none() {
             state.episode.fill_pipe();
         }

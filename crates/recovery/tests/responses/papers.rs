@@ -1,8 +1,10 @@
 //! Senders that exist for the reproduction of papers: without Karn's algorithm, with a least window of one segment, with
-//! algorithm 1 of TCP-ER to the letter, with the early timer as it is described, and ns-2's SACK sender.
+//! algorithm 1 of TCP-ER to the letter, with the early timer as it is described, and with the rules of ns-2's SACK sender, together
+//! and one by one.
 
 use recovery::policy::{
-    EarlyRule, EarlyWindow, FineGrainedTimer, LeastWindow, RttSamples, SackSender,
+    EarlyRule, EarlyWindow, FineGrainedTimer, LeastWindow, RttSamples, SackFlight, SackLosses,
+    WindowFalls,
 };
 use recovery::{PathId, RecoveryPolicy};
 
@@ -144,16 +146,35 @@ fn the_early_timer_as_described_rests_while_as_many_packets_are_in_flight_as_the
     assert!(run(EarlyRule::FreeBsd, 1, 1) > 0, "by bytes there is room");
 }
 
-fn ns2(cwnd: u64) -> Line {
+/// The plain policy with these of the rules of ns-2's SACK sender.
+fn policy_of(losses: SackLosses, flight: SackFlight, falls: WindowFalls) -> RecoveryPolicy {
     let mut policy = plain();
-    policy.loss.sack_sender = SackSender::Ns2;
-    Line::new(policy, cwnd)
+    policy.loss.sack_losses = losses;
+    policy.loss.sack_flight = flight;
+    policy.congestion.window_falls = falls;
+    policy
+}
+
+fn ns2() -> RecoveryPolicy {
+    policy_of(SackLosses::EachHole, SackFlight::Acknowledgements, WindowFalls::Once)
+}
+
+fn each_hole() -> RecoveryPolicy {
+    policy_of(SackLosses::EachHole, SackFlight::Reports, WindowFalls::Again)
+}
+
+fn by_acknowledgements() -> RecoveryPolicy {
+    policy_of(SackLosses::IsLost, SackFlight::Acknowledgements, WindowFalls::Again)
+}
+
+fn falls_once() -> RecoveryPolicy {
+    policy_of(SackLosses::IsLost, SackFlight::Reports, WindowFalls::Once)
 }
 
 #[test]
 fn ns_2_repairs_the_two_losses_of_table_iv_as_the_table_has_it() {
     // Segments 0 and 1 of six are lost. The numbers of the table are these and seven.
-    let mut line = ns2(6);
+    let mut line = Line::new(ns2(), 6);
     assert_eq!(line.send(0, 20).len(), 6);
     assert_eq!(line.ack(100, 0, &[2..3]), []);
     assert_eq!(line.ack(101, 0, &[2..4]), []);
@@ -167,45 +188,55 @@ fn ns_2_repairs_the_two_losses_of_table_iv_as_the_table_has_it() {
 }
 
 #[test]
-fn ns_2_keeps_lost_packets_in_its_count() {
+fn a_flight_by_acknowledgements_keeps_lost_packets_until_the_cumulative_point_passes_them() {
     // Four of eight are lost: RFC 6675 sends three of them again at the third duplicate, since lost packets are not in flight.
-    let run = |mut line: Line| {
+    let run = |policy| {
+        let mut line = Line::new(policy, 8);
         line.send(0, 8);
         line.ack(100, 0, &[4..5]);
         line.ack(101, 0, &[4..6]);
         let third = line.ack(102, 0, &[4..7]).len();
         (third, line.ack(103, 0, &[4..8]).len())
     };
-    assert_eq!(run(Line::new(plain(), 8)), (3, 1));
-    assert_eq!(run(ns2(8)), (1, 0));
+    assert_eq!([plain(), each_hole(), falls_once()].map(run), [(3, 1); 3]);
+    assert_eq!([ns2(), by_acknowledgements()].map(run), [(1, 0); 2]);
 }
 
 #[test]
-fn ns_2_halves_once_in_a_recovery_even_if_a_retransmission_is_lost() {
-    let windows = |mut line: Line| {
-        line.recovery.set_policy(std::sync::Arc::new({
-            let mut policy = RecoveryPolicy::clone(&plain());
-            policy.loss.fine_grained = FineGrainedTimer::On;
-            policy.loss.sack_sender = line_sender(&line);
-            policy
-        }));
+fn in_a_recovery_each_hole_may_be_lost_without_three_reports_above_it_once() {
+    // Segments 0 and 5 of twelve are lost. Segment 5 leaves again as soon as the window has room, or for three reports.
+    let run = |policy| {
+        let mut line = Line::new(policy, 12);
+        line.send(0, 12);
+        line.ack(100, 0, &[1..2]);
+        line.ack(101, 0, &[1..3]);
+        assert_eq!(line.ack(102, 0, &[1..4]), [(102, 0, true)]);
+        line.ack(103, 0, &[1..5]);
+        let sends =
+            |end: u64| line.ack(97 + end, 0, &[1..5, 6..end]).contains(&(97 + end, 5, true));
+        [7, 8, 9, 10, 11].map(sends)
+    };
+    assert_eq!([plain(), falls_once()].map(run), [[false, false, true, false, false]; 2]);
+    assert_eq!(run(each_hole()), [false, true, false, false, false]);
+}
+
+#[test]
+fn the_window_may_fall_once_in_a_recovery_even_if_a_retransmission_is_lost() {
+    let windows = |mut policy: RecoveryPolicy| {
+        policy.loss.fine_grained = FineGrainedTimer::On;
+        let mut line = Line::new(policy, 16);
         line.send(0, 16);
         line.ack(190, 0, &[1..2]);
         line.ack(190 + 210, 0, &[1..3]);
         line.windows()
     };
-    assert_eq!(windows(Line::new(plain(), 16)), (4, 4));
-    assert_eq!(windows(ns2(16)), (8, 8));
-}
-
-fn line_sender(line: &Line) -> SackSender {
-    line.recovery.policy().loss.sack_sender
+    assert_eq!([plain(), each_hole(), by_acknowledgements()].map(windows), [(4, 4); 3]);
+    assert_eq!([ns2(), falls_once()].map(windows), [(8, 8); 2]);
 }
 
 #[test]
 fn ns_2_sends_a_new_packet_at_each_of_the_first_two_duplicates_if_transmit_is_limited() {
-    let mut policy = plain();
-    policy.loss.sack_sender = SackSender::Ns2;
+    let mut policy = ns2();
     policy.congestion.limited_transmit = true;
     let mut line = Line::new(policy, 4);
     line.send(0, 8);

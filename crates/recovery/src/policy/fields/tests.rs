@@ -56,7 +56,9 @@ fn strange() -> RecoveryPolicy {
     (loss.rescue, loss.partial_ack) = (true, PartialAck::Every);
     loss.reordering_window = ReorderingWindow::Measured;
     loss.forget_sack_at_timeout = false;
-    (loss.early_rule, loss.sack_sender) = (EarlyRule::Described, SackSender::Ns2);
+    loss.early_rule = EarlyRule::Described;
+    loss.sack_losses = SackLosses::EachHole;
+    loss.sack_flight = SackFlight::Acknowledgements;
     let congestion = &mut policy.congestion;
     let vegas = VegasPolicy { alpha: 2, beta: 4, gamma: 3 };
     (congestion.controller, congestion.initial_window) = (Controller::Vegas(vegas), Some(4404));
@@ -66,6 +68,7 @@ fn strange() -> RecoveryPolicy {
     congestion.window_counts = WindowCounts::Packets;
     (congestion.prr, congestion.undo, congestion.early_window) = (true, true, EarlyWindow::TcpEr);
     congestion.least_window = LeastWindow::Carried;
+    congestion.window_falls = WindowFalls::Once;
     let acknowledgement = &mut policy.acknowledgement;
     (acknowledgement.delay, acknowledgement.every_packets) = (None, 9);
     acknowledgement.quick = 9;
@@ -224,4 +227,27 @@ fn bounds_of_the_timeout_must_go_together() {
     policy.rto.min_while_thin = None;
     policy.rto.min_variation = Duration::from_secs(62);
     assert_eq!(policy.check(), Err(FieldError::Bounds(Duration::from_secs(62), max)));
+}
+
+#[test]
+fn a_flight_or_losses_by_other_rules_than_the_reports_contradict_what_needs_those() {
+    let told = |fields: &str| {
+        let policy = RecoveryPolicy::parse(Only::Tcp, &format!("sack;{fields}"));
+        policy.err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    for (value, other) in [
+        ("sack-losses=each-hole", "use-sack=off"),
+        ("sack-losses=each-hole", "rack=on"),
+        ("sack-flight=acknowledgements", "use-sack=off"),
+        ("sack-flight=acknowledgements", "prr=on"),
+    ] {
+        let text = told(&format!("{other};{value}"));
+        assert!(text.starts_with(&format!("{value} contradicts {other}: ")), "{text}");
+        assert!(text.ends_with("; change one of them"), "{text}");
+        assert_eq!((told(value).as_str(), told(other).as_str()), ("", ""));
+    }
+    for apart in ["rack=on;sack-flight=acknowledgements", "prr=on;sack-losses=each-hole"] {
+        assert_eq!(told(apart), "");
+    }
+    assert_eq!(told("window-falls=once;use-sack=off;rack=on;prr=on"), "");
 }

@@ -1,20 +1,17 @@
-//! Rules of ns-2's SACK sender (`Agent/TCP/Sack1`) where they differ from those of RFC 6675, for the reproduction of papers.
+//! The flight counted by acknowledgements (`sack-flight=acknowledgements`), where reports and losses do not lower it: as ns-2's
+//! SACK sender does, for the reproduction of papers.
 
 use super::Recovery;
 use crate::path_id::PathId;
+use crate::policy::SackFlight;
 
 impl Recovery {
-    /// Whether each hole that the peer reports is retransmitted once, and only in a recovery.
-    pub(super) fn repairs_holes_once(&self) -> bool {
-        self.policy.loss.sack_sender.repairs_holes_once() && self.reports_gaps()
-    }
-
     /// Whether the flight in fast recovery is counted by acknowledgements, although the peer reports gaps.
     fn counts_acknowledgements(&self) -> bool {
-        self.policy.loss.sack_sender.counts_acknowledgements() && self.reports_gaps()
+        self.policy.loss.sack_flight == SackFlight::Acknowledgements && self.reports_gaps()
     }
 
-    /// Bytes of the window in use: in fast recovery ns-2's count, after a timeout what has left again, else all that is not
+    /// Bytes of the window in use: in fast recovery the count, after a timeout what has left again, else all that is not
     /// acknowledged cumulatively, reported or not.
     #[inline(never)]
     pub(super) fn pipe(&self, path: PathId) -> u64 {
@@ -47,11 +44,5 @@ impl Recovery {
         if limited && self.counts_acknowledgements() && !self.paths[path].episode.is_repairing() {
             self.paths[path].episode.on_miss();
         }
-    }
-
-    /// Unit below which each hole is retransmitted: only in a recovery, which `begins` now or is in progress.
-    pub(super) fn holes_below(&self, path: PathId, begins: bool) -> Option<u64> {
-        let repairs = begins || self.paths[path].episode.is_recovering();
-        self.lost_limit(path, 1).filter(|_| repairs)
     }
 }

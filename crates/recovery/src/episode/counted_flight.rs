@@ -1,9 +1,9 @@
-//! The flight as ns-2's SACK sender counts it in fast recovery (`pipe_` of `Agent/TCP/Sack1`).
+//! The flight in fast recovery, counted by acknowledgements (`pipe_` of ns-2's `Agent/TCP/Sack1`).
 
 use super::{Episode, FastRecovery, Phase};
 
 impl Episode {
-    /// Packets in flight as ns-2 counts them, in fast recovery under its rules.
+    /// Packets in flight in fast recovery, if acknowledgements count them.
     pub(crate) fn pipe(&self) -> Option<u32> {
         match self.phase() {
             Phase::FastRecovery(FastRecovery { pipe, .. }) => pipe,
