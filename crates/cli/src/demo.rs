@@ -14,7 +14,7 @@ use apps::demo::{
     run_virtual,
 };
 use base::{ByteCount, Duration, Probability};
-use recovery::policy::{Only, SCTP_DEFAULT};
+use recovery::policy::{Protocol, SCTP_DEFAULT};
 
 use crate::failure::Failure;
 use crate::failures::Failures;
@@ -71,8 +71,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SEED", default_value_t = 1, value_parser = whole)]
     seed: u64,
     #[arg(
-        long, value_name = "NAMES", value_delimiter = ',', value_parser = PolicyParser(Only::Sctp), hide_possible_values = true, default_values = USUAL, hide_default_value = true,
-        help = format!("{} [default: {}]", with_presets("Policies to compare", Only::Sctp), USUAL.join(","))
+        long, value_name = "NAMES", value_delimiter = ',', value_parser = PolicyParser(Protocol::Sctp), hide_possible_values = true, default_values = USUAL, hide_default_value = true,
+        help = format!("{} [default: {}]", with_presets("Policies to compare", Protocol::Sctp), USUAL.join(","))
     )]
     policies: Vec<NamedPolicy>,
     /// File of the report; thinstream-demo.html unless --json is given.

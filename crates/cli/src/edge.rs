@@ -9,7 +9,7 @@ use apps::edge::{
     ServiceFile, edge,
 };
 use base::{ByteCount, Duration};
-use recovery::policy::{Changes, Only, TCP_DEFAULT};
+use recovery::policy::{Changes, Protocol, TCP_DEFAULT};
 
 use crate::address::HostPort;
 use crate::failure::Failure;
@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     /// Real address of the service of the preceding --listen.
     #[arg(long, value_name = "ADDR:PORT")]
     forward: Vec<HostPort>,
-    #[arg(long, value_name = "NAME", value_parser = PolicyParser(Only::Tcp), hide_possible_values = true, help = policy_help())]
+    #[arg(long, value_name = "NAME", value_parser = PolicyParser(Protocol::Tcp), hide_possible_values = true, help = policy_help())]
     policy: Vec<NamedPolicy>,
     /// Send the service a line with the client's address before the client's data (PROXY protocol, version 1).
     #[arg(long)]
@@ -348,7 +348,7 @@ impl Arguments {
         if let Some(changes) = of_file {
             let wrong =
                 |error| Failure::usage(format!("service \"{}\": recovery: {error}", service.name));
-            changes.apply_for(Only::Tcp, &mut policy).map_err(wrong)?;
+            changes.apply_for(Protocol::Tcp, &mut policy).map_err(wrong)?;
         }
         self.overrides.apply(&mut policy)?;
         if policy != *service.policy {
@@ -361,7 +361,7 @@ impl Arguments {
 
 fn policy_help() -> String {
     let what = "Recovery policy of the clients' connections, one for all services, or one for each";
-    format!("{} [default: {TCP_DEFAULT}]", with_presets(what, Only::Tcp))
+    format!("{} [default: {TCP_DEFAULT}]", with_presets(what, Protocol::Tcp))
 }
 
 fn set_policy(service: &mut Service, named: &NamedPolicy) {

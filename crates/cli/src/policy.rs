@@ -10,7 +10,7 @@ use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, ArgGroup, ArgMatches, Command};
 use recovery::RecoveryPolicy;
-use recovery::policy::{Changes, FIELDS, Field, Only, Topic};
+use recovery::policy::{Changes, FIELDS, Field, Protocol, Topic};
 
 use crate::failure::Failure;
 pub(crate) use or_off::OrOff;
@@ -24,8 +24,8 @@ pub(crate) struct NamedPolicy {
 }
 
 /// The protocol of a command, whose fields of a policy it has options for.
-pub(crate) trait Protocol {
-    const ONLY: Only;
+pub(crate) trait OfProtocol {
+    const PROTOCOL: Protocol;
 }
 
 /// Options of the policies that SCTP has.
@@ -37,13 +37,13 @@ pub(crate) struct Sctp;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tcp;
 
-impl Protocol for Sctp {
-    const ONLY: Only = Only::Sctp;
+impl OfProtocol for Sctp {
+    const PROTOCOL: Protocol = Protocol::Sctp;
 }
 
 #[cfg(any(target_os = "linux", test))]
-impl Protocol for Tcp {
-    const ONLY: Only = Only::Tcp;
+impl OfProtocol for Tcp {
+    const PROTOCOL: Protocol = Protocol::Tcp;
 }
 
 /// Single mechanisms, each instead of what the preset says: an option for each field of a policy.
@@ -57,11 +57,11 @@ pub(crate) struct Overrides<P> {
 const OVERRIDES: &str = "Overrides";
 
 /// The fields that affect a protocol.
-fn fields<P: Protocol>() -> impl Iterator<Item = &'static Field> {
-    FIELDS.iter().filter(|field| field.only.is_none_or(|only| only == P::ONLY))
+fn fields<P: OfProtocol>() -> impl Iterator<Item = &'static Field> {
+    FIELDS.iter().filter(|field| field.is_of(P::PROTOCOL))
 }
 
-impl<P: Protocol> clap::Args for Overrides<P> {
+impl<P: OfProtocol> clap::Args for Overrides<P> {
     fn augment_args(command: Command) -> Command {
         let names = fields::<P>().map(|field| field.name);
         let command = fields::<P>().fold(command, |command, field| command.arg(option(field)));
@@ -99,7 +99,7 @@ fn heading(topic: Topic) -> &'static str {
     }
 }
 
-impl<P: Protocol> clap::FromArgMatches for Overrides<P> {
+impl<P: OfProtocol> clap::FromArgMatches for Overrides<P> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let mut changes = Changes::new();
         for field in fields::<P>() {
@@ -129,7 +129,7 @@ impl<P> Overrides<P> {
 
 /// Reads a policy of a protocol, such as `thin` or `thin;bundling=paper`. Shells complete the names of its presets.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct PolicyParser(pub(crate) Only);
+pub(crate) struct PolicyParser(pub(crate) Protocol);
 
 impl TypedValueParser for PolicyParser {
     type Value = NamedPolicy;
@@ -157,16 +157,16 @@ impl TypedValueParser for PolicyParser {
 /// A missing preset, with the names that would be right.
 #[cfg(any(target_os = "linux", test))]
 pub(crate) fn tcp_preset(text: &str) -> Result<NamedPolicy, String> {
-    find(Only::Tcp, text)
+    find(Protocol::Tcp, text)
 }
 
 /// `what`, with the names of the presets that `protocol` has.
-pub(crate) fn with_presets(what: &str, protocol: Only) -> String {
+pub(crate) fn with_presets(what: &str, protocol: Protocol) -> String {
     let names: Vec<_> = protocol.presets().iter().map(|(name, _)| *name).collect();
     format!("{what}: {}", names.join(", "))
 }
 
-fn find(protocol: Only, text: &str) -> Result<NamedPolicy, String> {
+fn find(protocol: Protocol, text: &str) -> Result<NamedPolicy, String> {
     let policy = RecoveryPolicy::parse(protocol, text).map_err(|error| error.to_string())?;
     let preset = text.split(';').next().unwrap_or_default().trim();
     let known = protocol.presets().iter().find(|(known, _)| *known == preset);

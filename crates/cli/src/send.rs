@@ -7,7 +7,7 @@ use ::lab::{Arrivals, ArrivalsText, Limit, ReplayText, Sizes, WorkloadPlan};
 use apps::ServerKey;
 use apps::send::{Framing, Input, Messages, SendFailure, SendOptions, send};
 use base::{ByteCount, Duration};
-use recovery::policy::{Only, SCTP_DEFAULT};
+use recovery::policy::{Protocol, SCTP_DEFAULT};
 use thinstream::{AssociationOptions, Fingerprint};
 
 use crate::address::{HostPort, LocalAddress, check_distinct, check_family};
@@ -82,7 +82,7 @@ pub(crate) struct Arguments {
     /// Longest wait of a message before it is first sent: messages that wait longer are abandoned and counted.
     #[arg(long, value_name = "DURATION", value_parser = some_time, help_heading = "Messages")]
     max_queueing_delay: Option<Duration>,
-    #[arg(long, value_name = "NAME", default_value = SCTP_DEFAULT, value_parser = PolicyParser(Only::Sctp), hide_possible_values = true, help = with_presets("Recovery policy", Only::Sctp))]
+    #[arg(long, value_name = "NAME", default_value = SCTP_DEFAULT, value_parser = PolicyParser(Protocol::Sctp), hide_possible_values = true, help = with_presets("Recovery policy", Protocol::Sctp))]
     policy: NamedPolicy,
     /// The server on another machine has a clock as good as this one's: believe one-way latency.
     #[arg(long)]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use apps::serve::{ServeError, ServeOptions, serve};
 use base::{ByteCount, Duration};
-use recovery::policy::{Only, SCTP_DEFAULT};
+use recovery::policy::{Protocol, SCTP_DEFAULT};
 use thinstream::{Identity, Trust};
 
 use self::browsers::Browsers;
@@ -49,7 +49,7 @@ pub(crate) struct Arguments {
     /// Streams granted to each client.
     #[arg(long, value_name = "N", default_value_t = 2048, value_parser = within(1..=u16::MAX))]
     streams: u16,
-    #[arg(long, value_name = "NAME", default_value = SCTP_DEFAULT, value_parser = PolicyParser(Only::Sctp), hide_possible_values = true, help = with_presets("Recovery policy", Only::Sctp))]
+    #[arg(long, value_name = "NAME", default_value = SCTP_DEFAULT, value_parser = PolicyParser(Protocol::Sctp), hide_possible_values = true, help = with_presets("Recovery policy", Protocol::Sctp))]
     policy: NamedPolicy,
     /// Clients on other machines have clocks as good as this one's: believe one-way latency.
     #[arg(long)]

@@ -1,7 +1,7 @@
 //! Text form of policies in plans and studies, and the transports that they are for.
 
 use recovery::RecoveryPolicy;
-use recovery::policy::{Changes, FieldError, Only};
+use recovery::policy::{Changes, FieldError, Protocol};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 
@@ -55,7 +55,7 @@ impl<'de> Deserialize<'de> for PolicySection {
 
 /// Refuses a name that is a preset of no protocol; which one it has to be of shows once the transport is known.
 fn check_known(preset: &str) -> Result<(), String> {
-    let both = [Only::Sctp, Only::Tcp];
+    let both = [Protocol::Sctp, Protocol::Tcp];
     let mut names: Vec<&str> = Vec::new();
     for (name, _) in both.iter().flat_map(|protocol| protocol.presets()) {
         if !names.contains(name) {
@@ -80,8 +80,8 @@ impl PolicySection {
     /// When the transport has no preset of that name, or a change makes no sense or has no effect on it.
     pub fn build(&self, transport: TransportName) -> Result<RecoveryPolicy, String> {
         let protocol = match transport {
-            TransportName::Sctp => Only::Sctp,
-            TransportName::Tcp => Only::Tcp,
+            TransportName::Sctp => Protocol::Sctp,
+            TransportName::Tcp => Protocol::Tcp,
         };
         if self.preset.is_empty() {
             return Err("a policy is missing; give one such as policy = \"thin\"".to_owned());

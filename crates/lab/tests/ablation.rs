@@ -6,7 +6,7 @@ mod support;
 
 use std::collections::BTreeSet;
 
-use recovery::policy::{Only, RecoveryPolicy};
+use recovery::policy::{Protocol, RecoveryPolicy};
 use toml::{Table, Value};
 
 use self::support::text_of;
@@ -28,7 +28,7 @@ fn changed(file: &str, key: &str, transport: Option<&str>) -> BTreeSet<String> {
 
 /// Fields in which `latency` differs from the RFCs' recovery, to which copies without any limit were added: the mechanisms that
 /// the preset consists of.
-fn mechanisms(protocol: Only) -> BTreeSet<String> {
+fn mechanisms(protocol: Protocol) -> BTreeSet<String> {
     let latency = RecoveryPolicy::of_preset(protocol, "latency").unwrap();
     let mut plain = RecoveryPolicy::of_preset(protocol, "rfc").unwrap();
     plain.set("bundling", "paper").unwrap();
@@ -39,9 +39,10 @@ fn mechanisms(protocol: Only) -> BTreeSet<String> {
 
 #[test]
 fn every_mechanism_of_latency_has_a_row_without_it() {
-    for (protocol, file, transport) in
-        [(Only::Sctp, "tests/ablation.toml", "sctp"), (Only::Tcp, "tests/ablation-tcp.toml", "tcp")]
-    {
+    for (protocol, file, transport) in [
+        (Protocol::Sctp, "tests/ablation.toml", "sctp"),
+        (Protocol::Tcp, "tests/ablation-tcp.toml", "tcp"),
+    ] {
         let mechanisms = mechanisms(protocol);
         assert!(mechanisms.len() > 20, "{mechanisms:?}");
         let mut rows = changed(file, "flow.stream.policy", None);

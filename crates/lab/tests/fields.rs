@@ -7,7 +7,7 @@ mod support;
 use std::fmt::Write as _;
 
 use lab::plan::{Plan, Size};
-use recovery::policy::{FIELDS, Field, Only};
+use recovery::policy::{FIELDS, Field, Protocol};
 use runner::threads::run_all;
 
 use self::support::text_of;
@@ -104,54 +104,54 @@ const VALUES: [&str; 19] = [
 
 /// Fields whose effect plans have no room for, or show only after many runs: where a test holds it, a script of
 /// `conformance/` that fails with another value, or a test by its name.
-const ELSEWHERE: &[(Only, &str, &str)] = &[
-    (Only::Sctp, "linear-setup", "sctp/thin/linear-setup"),
-    (Only::Tcp, "linear-setup", "tcp/open/linear-syns"),
-    (Only::Sctp, "retransmission-path", "sctp/multihoming/alternate"),
-    (Only::Sctp, "congestion", "sctp/cwnd/congestion-avoidance"),
-    (Only::Sctp, "mtu-probes", "sctp/path-mtu/lost-probes"),
-    (Only::Sctp, "mtu-probe-timer", "sctp/path-mtu/lost-probes"),
-    (Only::Sctp, "mtu-raise-timer", "sctp/path-mtu/too-big"),
-    (Only::Sctp, "mtu-base", "sctp/path-mtu/search"),
-    (Only::Sctp, "mtu-sizes", "sctp/path-mtu/search"),
-    (Only::Sctp, "linear-queue", "sctp/thin/linear-queue"),
-    (Only::Sctp, "outage-data", "sctp/thin/outage-data"),
-    (Only::Tcp, "outage-data", "tcp/thin/outage-data"),
+const ELSEWHERE: &[(Protocol, &str, &str)] = &[
+    (Protocol::Sctp, "linear-setup", "sctp/thin/linear-setup"),
+    (Protocol::Tcp, "linear-setup", "tcp/open/linear-syns"),
+    (Protocol::Sctp, "retransmission-path", "sctp/multihoming/alternate"),
+    (Protocol::Sctp, "congestion", "sctp/cwnd/congestion-avoidance"),
+    (Protocol::Sctp, "mtu-probes", "sctp/path-mtu/lost-probes"),
+    (Protocol::Sctp, "mtu-probe-timer", "sctp/path-mtu/lost-probes"),
+    (Protocol::Sctp, "mtu-raise-timer", "sctp/path-mtu/too-big"),
+    (Protocol::Sctp, "mtu-base", "sctp/path-mtu/search"),
+    (Protocol::Sctp, "mtu-sizes", "sctp/path-mtu/search"),
+    (Protocol::Sctp, "linear-queue", "sctp/thin/linear-queue"),
+    (Protocol::Sctp, "outage-data", "sctp/thin/outage-data"),
+    (Protocol::Tcp, "outage-data", "tcp/thin/outage-data"),
     (
-        Only::Sctp,
+        Protocol::Sctp,
         "mtu-timeouts",
         "crates/sctp/tests/packets/path_mtu.rs::the_policy_says_how_many_timeouts_make_a_black_hole",
     ),
-    (Only::Tcp, "rto-initial", "tcp/rto/first-sample"),
-    (Only::Tcp, "backoff-ends", "tcp/thin/thick-doubles"),
-    (Only::Tcp, "error-counting", "tcp/thin/errors-at-every-expiry"),
-    (Only::Tcp, "partial-ack", "tcp/fast-retransmit/impatient"),
-    (Only::Tcp, "congestion", "tcp/cwnd/congestion-avoidance"),
-    (Only::Tcp, "handshake-losses", "tcp/open/lost-syns"),
-    (Only::Tcp, "limited-transmit", "tcp/fast-retransmit/limited-transmit"),
+    (Protocol::Tcp, "rto-initial", "tcp/rto/first-sample"),
+    (Protocol::Tcp, "backoff-ends", "tcp/thin/thick-doubles"),
+    (Protocol::Tcp, "error-counting", "tcp/thin/errors-at-every-expiry"),
+    (Protocol::Tcp, "partial-ack", "tcp/fast-retransmit/impatient"),
+    (Protocol::Tcp, "congestion", "tcp/cwnd/congestion-avoidance"),
+    (Protocol::Tcp, "handshake-losses", "tcp/open/lost-syns"),
+    (Protocol::Tcp, "limited-transmit", "tcp/fast-retransmit/limited-transmit"),
     (
-        Only::Tcp,
+        Protocol::Tcp,
         "mtu-probes",
         "crates/tcp/src/path_mtu/tests.rs::the_policy_says_how_many_probes_are_sent_and_how_far_apart",
     ),
     (
-        Only::Tcp,
+        Protocol::Tcp,
         "mtu-probe-timer",
         "crates/tcp/src/path_mtu/tests.rs::the_policy_says_how_many_probes_are_sent_and_how_far_apart",
     ),
-    (Only::Tcp, "mtu-raise-timer", "tcp/icmp/path-mtu-raised"),
-    (Only::Tcp, "mtu-timeouts", "tcp/icmp/black-hole"),
-    (Only::Tcp, "mtu-base", "tcp/icmp/black-hole"),
+    (Protocol::Tcp, "mtu-raise-timer", "tcp/icmp/path-mtu-raised"),
+    (Protocol::Tcp, "mtu-timeouts", "tcp/icmp/black-hole"),
+    (Protocol::Tcp, "mtu-base", "tcp/icmp/black-hole"),
     (
-        Only::Tcp,
+        Protocol::Tcp,
         "mtu-sizes",
         "crates/tcp/src/path_mtu/tests.rs::the_policy_says_which_sizes_are_tried_and_where_the_search_begins",
     ),
-    (Only::Tcp, "mtu-patience", "tcp/icmp/path-mtu-patience"),
+    (Protocol::Tcp, "mtu-patience", "tcp/icmp/path-mtu-patience"),
 ];
 
 /// Whether a test holds the effect of this field elsewhere.
-fn is_held_elsewhere(protocol: Only, field: &Field) -> bool {
+fn is_held_elsewhere(protocol: Protocol, field: &Field) -> bool {
     let row = ELSEWHERE.iter().find(|(of, name, _)| (*of, *name) == (protocol, field.name));
     let Some((_, _, place)) = row else { return false };
     let (file, what) = match place.split_once("::") {
@@ -169,7 +169,7 @@ fn is_held_elsewhere(protocol: Only, field: &Field) -> bool {
 }
 
 /// The results of a plan with one policy.
-fn results(protocol: Only, (network, flow): (&str, &str), policy: &str) -> Option<String> {
+fn results(protocol: Protocol, (network, flow): (&str, &str), policy: &str) -> Option<String> {
     let (transport, comma) =
         (protocol.to_string().to_lowercase(), if policy.is_empty() { "" } else { ", " });
     let text = format!(
@@ -193,7 +193,7 @@ fn values(field: &Field) -> Vec<&'static str> {
 #[test]
 fn each_field_that_a_protocol_accepts_has_an_effect_on_it() {
     let mut without = String::new();
-    for protocol in [Only::Sctp, Only::Tcp] {
+    for protocol in [Protocol::Sctp, Protocol::Tcp] {
         let mut plain = std::collections::BTreeMap::new();
         for field in FIELDS.iter().filter(|field| field.is_of(protocol)) {
             if is_held_elsewhere(protocol, field) {

@@ -5,7 +5,7 @@ use core::fmt::Write;
 use lab::policy_text::TransportName;
 use lab::replay::PolicyText;
 use recovery::RecoveryPolicy;
-use recovery::policy::{FieldError, Only};
+use recovery::policy::{FieldError, Protocol};
 use serde::Deserialize;
 
 use crate::change::{Change, ChangeError};
@@ -133,8 +133,8 @@ fn policy(text: &str) -> Result<Policy, SettingError> {
     let parsed: PolicyText = name.parse().map_err(SettingError)?;
     let transport = parsed.transport(TransportName::Sctp);
     let protocol = match transport {
-        TransportName::Sctp => Only::Sctp,
-        TransportName::Tcp => Only::Tcp,
+        TransportName::Sctp => Protocol::Sctp,
+        TransportName::Tcp => Protocol::Tcp,
     };
     let whole = format!("{};{fields}", parsed.preset());
     let policy = RecoveryPolicy::parse(protocol, &whole).map_err(refused)?;

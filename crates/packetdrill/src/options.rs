@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use base::Duration;
 use recovery::RecoveryPolicy;
-use recovery::policy::{FIELDS, Field, FieldError, Only};
+use recovery::policy::{FIELDS, Field, FieldError, Protocol};
 
 use sctp::{PotentiallyFailed, Redundancy, SwitchoverPolicy};
 use tcp::{ConnectionOptions, EcnMode, Nagle, SynCookies, WindowProbe};
@@ -126,7 +126,7 @@ pub(crate) fn apply(
             config.association.policy = Arc::new(policy);
         }
         _ => {
-            mechanism(&mut config.association.policy, Only::Sctp, option)?;
+            mechanism(&mut config.association.policy, Protocol::Sctp, option)?;
         }
     }
     Ok(None)
@@ -157,7 +157,8 @@ pub(crate) fn apply_tcp(
         _ => match set_connection(&mut config.connection, name, value) {
             Some(found) => found,
             None => {
-                return mechanism(&mut config.connection.policy, Only::Tcp, option).map(|()| None);
+                return mechanism(&mut config.connection.policy, Protocol::Tcp, option)
+                    .map(|()| None);
             }
         },
     };
@@ -212,7 +213,7 @@ fn choose<T: Copy>(place: &mut T, value: &str, names: &[(&str, T)]) -> Parsed<()
 /// Sets a field of the policy by its name.
 fn mechanism(
     policy: &mut Arc<RecoveryPolicy>,
-    protocol: Only,
+    protocol: Protocol,
     option: &ScriptOption,
 ) -> Parsed<()> {
     let value = option.value.as_deref().unwrap_or_default();

@@ -3,6 +3,7 @@
 //! A paper's mechanism is a value here, never a fork of the code. Named presets are sets of such values;
 //! `docs/policies.md` gives the source and the reason of each.
 
+mod by_name;
 mod changes;
 mod defaults;
 mod evidence;
@@ -23,8 +24,9 @@ pub use self::defaults::{SCTP_DEFAULT, TCP_DEFAULT};
 pub use self::evidence::{
     EarlyRule, FineGrainedTimer, PartialAck, RepeatFast, SackFlight, SackLosses,
 };
-pub use self::fields::{FIELDS, Field, FieldError, Only, Topic};
+pub use self::fields::{FIELDS, Field, FieldError, Topic};
 pub use self::path_mtu::{IPV4_MIN_MTU, IPV6_MIN_MTU, PathMtuPolicy, ProbeSizes};
+pub use self::protocol::Protocol;
 pub use self::redundancy::{BundleReaction, BundlingPolicy, RedundancyPolicy};
 pub use self::sctp::PRESETS;
 pub use self::tcp::TCP_PRESETS;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Duration, Instant};
-use recovery::policy::Only;
+use recovery::policy::Protocol;
 use recovery::{
     Feedback, GapRanges, Load, PathId, Recovery, RecoveryPolicy, RecoveryStats, Silence,
 };
@@ -121,8 +121,8 @@ fn held<T>(value: T) -> i64 {
 #[test]
 fn memory_of_losses_goes_back_but_for_their_counts() {
     let counts = size_of::<RecoveryStats>() as i64;
-    for protocol in [Only::Sctp, Only::Tcp] {
-        let silence = if protocol == Only::Sctp { Silence::Missing } else { Silence::Nothing };
+    for protocol in [Protocol::Sctp, Protocol::Tcp] {
+        let silence = if protocol == Protocol::Sctp { Silence::Missing } else { Silence::Nothing };
         for (preset, _) in protocol.presets() {
             let policy = Arc::new(RecoveryPolicy::of_preset(protocol, preset).unwrap());
             let lossy = after_losses(&policy, silence, 40);

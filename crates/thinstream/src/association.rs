@@ -24,7 +24,7 @@ use std::time::Duration;
 use base::Instant;
 use bytes::Bytes;
 use io::{Clock, Shared};
-use recovery::policy::{FieldError, Only};
+use recovery::policy::{FieldError, Protocol};
 use recovery::{RecoveryPolicy, TimedEvent};
 use sctp::{AssociationMut, AssociationOptions, AssociationStats, Message, StreamId};
 use secure::Peer;
@@ -95,7 +95,7 @@ impl Association {
         peer: PeerAddress,
         options: AssociationOptions,
     ) -> Result<Association, ConnectError> {
-        options.policy.check_for(Only::Sctp)?;
+        options.policy.check_for(Protocol::Sctp)?;
         if let Some(host) = peer.host {
             return Err(ConnectError::NotLookedUp { host });
         }
@@ -346,7 +346,7 @@ impl Association {
     /// When a field is set that has no effect on SCTP, or the values do not go together; the policy stays as it was.
     pub fn set_policy(&self, policy: impl Into<Arc<RecoveryPolicy>>) -> Result<(), FieldError> {
         let policy = policy.into();
-        policy.check_for(Only::Sctp)?;
+        policy.check_for(Protocol::Sctp)?;
         self.with(|mut own, _| own.set_policy(policy));
         Ok(())
     }

@@ -206,7 +206,7 @@ pub use bytes::Bytes;
 pub use io::PcapTap;
 pub use io::{BindError, CarrierStatistics, Clock};
 pub use recovery::policy;
-pub use recovery::policy::{FieldError, Only};
+pub use recovery::policy::{FieldError, Protocol};
 pub use recovery::{Event as RecoveryEvent, PRESETS, RecoveryPolicy, TimedEvent};
 pub use sctp::{
     AbandonCounts, AbandonReason, Abandoned, AddressChange, AssociationOptions, AssociationStats,

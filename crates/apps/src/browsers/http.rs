@@ -122,7 +122,7 @@ async fn answer_offer(
         }
     };
     let Some(policy) = RecoveryPolicy::preset(policy) else {
-        let all = recovery::policy::Only::Sctp.presets();
+        let all = recovery::policy::Protocol::Sctp.presets();
         let names: Vec<&str> = all.iter().map(|preset| preset.0).collect();
         let why = format!("no recovery policy {policy:?}: expected one of {}", names.join(", "));
         return Ok(text(StatusCode::BAD_REQUEST, &why));

@@ -7,7 +7,7 @@ use lab::plan::{Plan, Size, Subject};
 use lab::world::path_seed;
 use lab::{Probe, Workload};
 use recovery::RecoveryPolicy;
-use recovery::policy::{FIELDS, Only};
+use recovery::policy::{FIELDS, Protocol};
 
 use super::{Contender, DemoError, DemoOptions, Length};
 
@@ -177,7 +177,7 @@ pub(super) fn measures(plan: &Plan, cell: usize) -> Option<&MeasureSection> {
 /// A policy as a table of TOML: its preset, and each field in which it differs.
 fn policy(contender: &Contender) -> String {
     let preset = contender.name.split(';').next().unwrap_or_default().trim();
-    let base = RecoveryPolicy::of_preset(Only::Sctp, preset).unwrap_or_default();
+    let base = RecoveryPolicy::of_preset(Protocol::Sctp, preset).unwrap_or_default();
     let mut text = format!("{{ name = {:?}, preset = {preset:?}", contender.name);
     for field in FIELDS {
         let value = field.get(&contender.policy);
@@ -219,12 +219,12 @@ mod tests {
 
     /// The policies of a preset with one field changed, each field in each of its samples.
     fn variants(preset: &str) -> Vec<Contender> {
-        let mut undelayed = RecoveryPolicy::of_preset(Only::Sctp, preset).unwrap();
+        let mut undelayed = RecoveryPolicy::of_preset(Protocol::Sctp, preset).unwrap();
         undelayed.acknowledgement.delay = None;
         let contender =
             |name, policy| Contender { name, description: String::new(), policy: Arc::new(policy) };
         let mut all = vec![contender(preset.to_owned(), undelayed.clone())];
-        for field in FIELDS.iter().filter(|field| field.only != Some(Only::Tcp)) {
+        for field in FIELDS.iter().filter(|field| field.is_of(Protocol::Sctp)) {
             for sample in field.samples() {
                 let mut policy = undelayed.clone();
                 if field.set(&mut policy, sample).is_ok() && policy.check().is_ok() {

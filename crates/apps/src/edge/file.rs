@@ -9,7 +9,7 @@ use base::{ByteCount, Duration};
 use lab::plan::{Several, Text};
 use lab::toml_text::{describe, placed};
 use recovery::RecoveryPolicy;
-use recovery::policy::{Changes, Only};
+use recovery::policy::{Changes, Protocol};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
@@ -189,6 +189,6 @@ fn forward<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Erro
 /// A policy of TCP: a preset, and changes to it.
 fn policy<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let text = String::deserialize(deserializer)?;
-    RecoveryPolicy::parse(Only::Tcp, &text).map_err(D::Error::custom)?;
+    RecoveryPolicy::parse(Protocol::Tcp, &text).map_err(D::Error::custom)?;
     Ok(Some(text))
 }

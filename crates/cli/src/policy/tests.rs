@@ -7,10 +7,10 @@ use recovery::policy::{BundlingPolicy, ThinDetector};
 use crate::line::{Line, parse};
 
 fn preset(text: &str) -> Result<NamedPolicy, String> {
-    find(Only::Sctp, text)
+    find(Protocol::Sctp, text)
 }
 
-fn applied<P: Protocol>(
+fn applied<P: OfProtocol>(
     policy: RecoveryPolicy,
     arguments: &[&str],
 ) -> Result<RecoveryPolicy, String> {
@@ -38,8 +38,8 @@ fn there_is_an_option_for_each_field_that_the_protocol_heeds() {
         (names(Line::<Overrides<Sctp>>::command()), names(Line::<Overrides<Tcp>>::command()));
     for field in FIELDS {
         let is_in = |names: &[String]| names.iter().any(|name| name == field.name);
-        assert_eq!(is_in(&sctp), field.only != Some(Only::Tcp), "{}", field.name);
-        assert_eq!(is_in(&tcp), field.only != Some(Only::Sctp), "{}", field.name);
+        assert_eq!(is_in(&sctp), field.is_of(Protocol::Sctp), "{}", field.name);
+        assert_eq!(is_in(&tcp), field.is_of(Protocol::Tcp), "{}", field.name);
     }
     Line::<Overrides<Sctp>>::command().debug_assert();
     Line::<Overrides<Tcp>>::command().debug_assert();

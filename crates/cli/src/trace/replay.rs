@@ -10,7 +10,7 @@ use ::lab::replay::{Conditions, Interval, NetworkText, Outcome, PolicyText, Repl
 use ::report::four_digits;
 use base::Probability;
 use clap::builder::PossibleValue;
-use recovery::policy::{Only, SCTP_DEFAULT, TCP_DEFAULT};
+use recovery::policy::{self, SCTP_DEFAULT, TCP_DEFAULT};
 use results::text_table::Table;
 use runner::archive::Existing;
 use runner::plan_file::read_text;
@@ -44,7 +44,7 @@ fn policy_help() -> String {
 
 /// Presets of both protocols, a name that both have once.
 fn presets() -> Vec<PossibleValue> {
-    let (sctp, tcp) = (Only::Sctp.presets(), Only::Tcp.presets());
+    let (sctp, tcp) = (policy::Protocol::Sctp.presets(), policy::Protocol::Tcp.presets());
     let is_new = |name| !sctp.iter().any(|(known, _)| *known == name);
     let tcp = tcp.iter().filter(|(name, _)| is_new(*name));
     sctp.iter().chain(tcp).map(|(name, about)| PossibleValue::new(*name).help(*about)).collect()

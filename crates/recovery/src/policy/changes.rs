@@ -1,6 +1,6 @@
 //! Fields that replace values of a preset.
 
-use super::{Field, FieldError, Only, RecoveryPolicy};
+use super::{Field, FieldError, Protocol, RecoveryPolicy};
 
 /// Fields with their values, in the order of setting. With the feature `serde` it is read from a map of names to
 /// strings, numbers or booleans (for switches), and written as a map of names to strings.
@@ -49,7 +49,11 @@ impl Changes {
     /// # Errors
     /// As [`Changes::apply`], and [`FieldError::Elsewhere`] for a field without effect on the protocol, whatever
     /// its value.
-    pub fn apply_for(&self, protocol: Only, policy: &mut RecoveryPolicy) -> Result<(), FieldError> {
+    pub fn apply_for(
+        &self,
+        protocol: Protocol,
+        policy: &mut RecoveryPolicy,
+    ) -> Result<(), FieldError> {
         let elsewhere = |name: &&str| Field::find(name).is_some_and(|field| !field.is_of(protocol));
         if let Some(name) = self.0.iter().map(|(name, _)| *name).find(|name| elsewhere(name)) {
             return Err(FieldError::Elsewhere(name, protocol));

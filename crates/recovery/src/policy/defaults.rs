@@ -36,13 +36,13 @@ impl Default for RecoveryPolicy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::Only;
+    use crate::policy::Protocol;
 
     #[test]
     fn the_default_of_each_protocol_is_the_preset_of_its_name() {
         for (protocol, name, default) in [
-            (Only::Sctp, SCTP_DEFAULT, RecoveryPolicy::sctp_default()),
-            (Only::Tcp, TCP_DEFAULT, RecoveryPolicy::tcp_default()),
+            (Protocol::Sctp, SCTP_DEFAULT, RecoveryPolicy::sctp_default()),
+            (Protocol::Tcp, TCP_DEFAULT, RecoveryPolicy::tcp_default()),
         ] {
             let preset = RecoveryPolicy::of_preset(protocol, name);
             assert_eq!(preset.as_ref(), Ok(&default), "{protocol}");

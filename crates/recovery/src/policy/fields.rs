@@ -5,7 +5,7 @@ use base::{Duration, ParseQuantityError};
 use super::form::{Bundling, Bytes, Count, Form, Gain, Number, OrOff, Size, Switch, Time, Words};
 use super::{
     BackoffEnd, BundleReaction, BundlingPolicy, Controller, EarlyRule, EarlyWindow, ErrorCounting,
-    FineGrainedTimer, IdleRestart, ImmediateRequest, LeastWindow, PartialAck, ProbeSizes,
+    FineGrainedTimer, IdleRestart, ImmediateRequest, LeastWindow, PartialAck, ProbeSizes, Protocol,
     RecoveryPolicy, ReorderingWindow, RepeatFast, RetransmissionPath, RtoMargin, RttSamples,
     SackFlight, SackLosses, ThinBackoff, ThinDetector, ThinTimeout, TimeoutResends, TimerRestart,
     WindowCounts, WindowFalls,
@@ -29,15 +29,6 @@ pub enum Topic {
     PathMtu,
 }
 
-/// The protocol that a field is restricted to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Only {
-    /// The field has an effect on associations only.
-    Sctp,
-    /// The field has an effect on connections only.
-    Tcp,
-}
-
 /// A field of a [`RecoveryPolicy`] in text form.
 #[derive(Debug)]
 pub struct Field {
@@ -51,13 +42,19 @@ pub struct Field {
     pub meaning: &'static str,
     /// Group under which the field is listed.
     pub topic: Topic,
-    /// The protocol that the field is restricted to; `None`: both.
-    pub only: Option<Only>,
+    /// The protocol that the field is restricted to, and the reason why the other one has no use for it; `None`: both
+    /// have.
+    pub only: Option<(Protocol, &'static str)>,
     read: fn(&mut RecoveryPolicy, &str) -> Option<()>,
     write: fn(&RecoveryPolicy) -> Option<String>,
 }
 
 impl Field {
+    /// Whether the field has an effect on `protocol`.
+    pub fn is_of(&self, protocol: Protocol) -> bool {
+        self.only.is_none_or(|(only, _)| only == protocol)
+    }
+
     /// The field of this name, with `_` or `-` between words.
     pub fn find(name: &str) -> Option<&'static Field> {
         let same = |field: &&Field| {
@@ -114,9 +111,9 @@ pub enum FieldError {
     /// The field of this name is a sub-field of bundling, which is off.
     Off(&'static str),
     /// The field of this name has no effect on this protocol.
-    Elsewhere(&'static str, Only),
+    Elsewhere(&'static str, Protocol),
     /// This protocol has no preset of this name.
-    Preset(String, Only),
+    Preset(String, Protocol),
     /// The lower bound of the timeout (the first value) is above the upper bound.
     Bounds(Duration, Duration),
     /// Two values exclude each other.
@@ -242,8 +239,16 @@ type OrOffGain = OrOff<Gain>;
 type OrOffTime = OrOff<Time>;
 type OrOffCount = OrOff<Count>;
 type OrOffSize = OrOff<Size>;
-const TCP: Option<Only> = Some(Only::Tcp);
-const SCTP: Option<Only> = Some(Only::Sctp);
+
+/// Restricts a field to TCP; SCTP has no use for it for this reason.
+const fn tcp(reason: &'static str) -> Option<(Protocol, &'static str)> {
+    Some((Protocol::Tcp, reason))
+}
+
+/// Restricts a field to SCTP; TCP has no use for it for this reason.
+const fn sctp(reason: &'static str) -> Option<(Protocol, &'static str)> {
+    Some((Protocol::Sctp, reason))
+}
 
 /// All policy fields; sub-fields follow their parent.
 #[rustfmt::skip]
@@ -300,29 +305,34 @@ pub static FIELDS: &[Field] = &[
         "What a timeout resends: all, what is old-enough (FreeBSD), or lost by-rack (RFC 8985)."),
     field!(Timeout, None, "timeout-thin", Words, ThinTimeout, timeout_while_thin,
         "What a timeout is while the stream is thin or its path works: a loss, or a probe that leaves the window alone."),
-    field!(Timeout, SCTP, "retransmission-path", Words, RetransmissionPath, retransmission_path,
+    field!(Timeout, sctp("a TCP connection has one path"),
+        "retransmission-path", Words, RetransmissionPath, retransmission_path,
         "Path on which a timeout resends, where there are several."),
     field!(Timeout, None, "frto", Switch, bool, loss.frto,
         "Find out whether a timeout was needless (F-RTO, RFC 5682)."),
-    field!(Timeout, TCP, "forget-sack-at-timeout", Switch, bool, loss.forget_sack_at_timeout,
+    field!(Timeout, tcp("each report names all units that arrived, so that there is nothing to forget"),
+        "forget-sack-at-timeout", Switch, bool, loss.forget_sack_at_timeout,
         "Whether a timeout forgets what the peer reported by SACK (RFC 2018, section 8)."),
     field!(Loss, None, "dup-threshold", Count, u8, loss.dup_threshold,
         "Miss indications, or duplicate acknowledgements, that mean loss."),
     field!(Loss, None, "dup-threshold-thin", OrOffCount, MaybeCount, loss.dup_threshold_while_thin,
         "The same while the stream is thin; off: dup-threshold always."),
-    field!(Loss, SCTP, "repeat-fast-retransmit", Words, RepeatFast, loss.repeat_fast_retransmit,
+    field!(Loss, sctp("recovery by TCP's SACK, or rack, decides that"),
+        "repeat-fast-retransmit", Words, RepeatFast, loss.repeat_fast_retransmit,
         "Whether what was fast-retransmitted may be so again: off, while thin, or on."),
     field!(Loss, None, "fast-restarts-timer", Switch, bool, loss.fast_restarts_timer,
         "Whether a fast retransmission of the oldest data restarts the timer."),
     field!(Loss, None, "early-retransmit", Switch, bool, loss.early_retransmit,
         "Early retransmit (RFC 5827)."),
-    field!(Loss, TCP, "early-retransmit-by-bytes", Switch, bool, loss.early_retransmit_by_bytes,
+    field!(Loss, tcp("units are numbered, not bytes"),
+        "early-retransmit-by-bytes", Switch, bool, loss.early_retransmit_by_bytes,
         "Early retransmit counts bytes in full segments (RFC 5827, section 3.1)."),
     field!(Loss, None, "early-timer", OrOffTime, MaybeTime, loss.early_timer,
         "FreeBSD's early fast retransmit timer: the least it waits."),
     field!(Loss, None, "early-rule", Words, EarlyRule, loss.early_rule,
         "What the early timer times: the last SACK (freebsd), or each packet, as the paper of 2009 has it (described)."),
-    field!(Loss, TCP, "use-sack", Switch, bool, loss.use_sack,
+    field!(Loss, tcp("SACK is a part of SCTP that cannot be switched off"),
+        "use-sack", Switch, bool, loss.use_sack,
         "Whether what the peer reports by SACK is looked at."),
     field!(Loss, None, "rack", Switch, bool, loss.rack,
         "Loss detection by the time at which packets were sent (RACK, RFC 8985), instead of dup-threshold."),
@@ -332,19 +342,24 @@ pub static FIELDS: &[Field] = &[
         "Tail loss probes (RFC 8985); the longest that the peer delays an acknowledgement."),
     field!(Loss, None, "fine-grained", Words, FineGrainedTimer, loss.fine_grained,
         "Vegas' fine-grained timer at duplicate acknowledgements: off, on, or robust to reordering."),
-    field!(Loss, TCP, "rescue", Switch, bool, loss.rescue,
+    field!(Loss, tcp("each report names the units that arrived, so that the others are missing"),
+        "rescue", Switch, bool, loss.rescue,
         "In recovery, with room, send again what is not known to be lost (RFC 6675, NextSeg, rules 3 and 4)."),
-    field!(Loss, TCP, "partial-ack", Words, PartialAck, loss.partial_ack,
+    field!(Loss, tcp("each report names the units that arrived, so that the next hole is known"),
+        "partial-ack", Words, PartialAck, loss.partial_ack,
         "Which partial acknowledgements restart the timer without SACK (RFC 6582)."),
-    field!(Loss, TCP, "sack-losses", Words, SackLosses, loss.sack_losses,
+    field!(Loss, tcp("miss indications are counted for each unit (RFC 9260, section 7.2.4)"),
+        "sack-losses", Words, SackLosses, loss.sack_losses,
         "What is lost where the peer reports gaps: by IsLost of RFC 6675 (is-lost), or in a recovery each hole, once (each-hole; ns-2)."),
-    field!(Loss, TCP, "sack-flight", Words, SackFlight, loss.sack_flight,
+    field!(Loss, tcp("each report names the units that arrived, and those leave the flight"),
+        "sack-flight", Words, SackFlight, loss.sack_flight,
         "What lowers the flight where the peer reports gaps: reports and losses, or each acknowledgement by a packet (ns-2)."),
     field!(Congestion, None, "congestion", Words, Controller, congestion.controller,
         "Congestion control: rfc9260, newreno, cubic, vegas (:1:3:1; alpha, beta, gamma)."),
     field!(Congestion, None, "initial-window", OrOffSize, MaybeSize, congestion.initial_window,
         "Congestion window at the beginning; off: what the protocol makes of the path MTU."),
-    field!(Congestion, TCP, "handshake-losses", Count, u8, congestion.handshake_losses,
+    field!(Congestion, tcp("RFC 9260 knows no such rule"),
+        "handshake-losses", Count, u8, congestion.handshake_losses,
         "SYNs or SYN ACKs sent again before the first window is one segment only (RFC 5681: 1)."),
     field!(Congestion, None, "max-burst", Number, u8, congestion.max_burst,
         "Packets that one input may release at most (Max.Burst); 0: no limit."),
@@ -366,7 +381,8 @@ pub static FIELDS: &[Field] = &[
         "The window after an early retransmission: the controller's, that of tcp-er (Yin et al.), or algorithm-1, as they print it."),
     field!(Congestion, None, "least-window", Words, LeastWindow, congestion.least_window,
         "The least window after a loss: the controller's, twice what a round trip carried (carried), or one packet (one-packet; ns-2)."),
-    field!(Congestion, TCP, "window-falls", Words, WindowFalls, congestion.window_falls,
+    field!(Congestion, tcp("RFC 9260, section 7.2.4, lowers the window once in a recovery"),
+        "window-falls", Words, WindowFalls, congestion.window_falls,
         "How often the window falls in a recovery: again for each retransmission that is lost, or once (ns-2)."),
     field!(Redundancy, None, "bundling", Bundling, MaybeBundling, redundancy.bundling,
         "Copies of what is in flight that ride along: all that fits (paper), or one packet's (linux)."),
@@ -398,7 +414,8 @@ pub static FIELDS: &[Field] = &[
         "Longest delay of an acknowledgement; off acknowledges every packet at once."),
     field!(Acknowledgement, None, "sack-every", Count, u8, acknowledgement.every_packets,
         "Packets after which an acknowledgement is not delayed any more."),
-    field!(Acknowledgement, TCP, "quick-acks", Number, u8, acknowledgement.quick,
+    field!(Acknowledgement, tcp("RFC 9260, section 6.2, knows no such phase"),
+        "quick-acks", Number, u8, acknowledgement.quick,
         "Packets acknowledged at once when a connection begins (Linux: 16); 0: none."),
     field!(Acknowledgement, None, "request-sack", Words, ImmediateRequest, acknowledgement.request_immediate,
         "Which data asks for an acknowledgement at once: by SCTP's I bit (RFC 7053), by TCP's last byte again."),
@@ -414,7 +431,8 @@ pub static FIELDS: &[Field] = &[
         "IPv4 packet that nearly every path carries: where the search begins (BASE_PLPMTU), and where large ones vanish."),
     field!(PathMtu, None, "mtu-sizes", Words, ProbeSizes, path_mtu.sizes,
         "Packet sizes that are probed: halving what is left, or those that are common."),
-    field!(PathMtu, TCP, "mtu-patience", Time, Duration, path_mtu.patience,
+    field!(PathMtu, tcp("a probe is answered whether data follows it or not"),
+        "mtu-patience", Time, Duration, path_mtu.patience,
         "How long a probe waits for data to follow it (RFC 4821, section 7.4)."),
 ];
 

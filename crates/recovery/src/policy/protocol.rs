@@ -1,223 +1,41 @@
-//! Policies of a protocol: its presets, and the fields without effect on it.
-//!
-//! SCTP and TCP share one [`RecoveryPolicy`]. Setting a value that the protocol never uses is a mistake of the
-//! caller, so texts, plans, options and calls all refuse it.
+//! The protocols that share policies, each with its presets.
 
 use core::fmt;
 
-use super::{Changes, FIELDS, Field, FieldError, Only, PRESETS, RecoveryPolicy, TCP_PRESETS};
+use super::{PRESETS, TCP_PRESETS};
 
-impl fmt::Display for Only {
+/// A protocol that a [`RecoveryPolicy`] is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// SCTP: the policy of an association.
+    Sctp,
+    /// TCP: the policy of a connection.
+    Tcp,
+}
+
+impl fmt::Display for Protocol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Only::Sctp => "SCTP",
-            Only::Tcp => "TCP",
+            Protocol::Sctp => "SCTP",
+            Protocol::Tcp => "TCP",
         })
     }
 }
 
-impl Only {
+impl Protocol {
     /// The protocol's presets, each with its name and its description.
     pub fn presets(self) -> &'static [(&'static str, &'static str)] {
         match self {
-            Only::Sctp => &PRESETS,
-            Only::Tcp => &TCP_PRESETS,
+            Protocol::Sctp => &PRESETS,
+            Protocol::Tcp => &TCP_PRESETS,
         }
     }
 
-    fn other(self) -> Only {
+    /// The protocol that shares the policies with this one.
+    pub(super) fn other(self) -> Protocol {
         match self {
-            Only::Sctp => Only::Tcp,
-            Only::Tcp => Only::Sctp,
-        }
-    }
-
-    fn has_preset(self, name: &str) -> bool {
-        self.presets().iter().any(|(known, _)| *known == name)
-    }
-}
-
-impl Field {
-    /// Whether the field has an effect on `protocol`.
-    pub fn is_of(&self, protocol: Only) -> bool {
-        self.only.is_none_or(|only| only == protocol)
-    }
-
-    /// Reason why the other protocol does not use the field; empty if it does.
-    fn reason(&self) -> &'static str {
-        match self.name {
-            "retransmission-path" => "a TCP connection has one path",
-            "repeat-fast-retransmit" => "TCP's SACK recovery, or rack, decides that",
-            "use-sack" => "SACK is a part of SCTP that cannot be switched off",
-            "forget-sack-at-timeout" => "each SACK chunk tells all that arrived",
-            "early-retransmit-by-bytes"
-            | "rescue"
-            | "partial-ack"
-            | "sack-losses"
-            | "sack-flight" => "SCTP counts chunks, and each SACK chunk tells which arrived",
-            "window-falls" => "RFC 9260, section 7.2.4, lowers the window once in a recovery",
-            "handshake-losses" => "RFC 9260 knows no such rule",
-            "mtu-patience" => "a HEARTBEAT is answered whether data follows it or not",
-            "quick-acks" => "RFC 9260, section 6.2, knows no such phase",
-            _ => "",
-        }
-    }
-}
-
-impl RecoveryPolicy {
-    /// Checks that no field is set which has no effect on `protocol`, and that the values do not contradict each
-    /// other ([`RecoveryPolicy::check`]).
-    ///
-    /// # Errors
-    /// [`FieldError::Elsewhere`] for the first such field; the errors of [`RecoveryPolicy::check`].
-    pub fn check_for(&self, protocol: Only) -> Result<(), FieldError> {
-        self.check()?;
-        let plain = RecoveryPolicy::sctp_rfc();
-        let is_set =
-            |field: &&Field| !field.is_of(protocol) && field.get(self) != field.get(&plain);
-        match FIELDS.iter().find(is_set) {
-            Some(field) => Err(FieldError::Elsewhere(field.name, protocol)),
-            None => Ok(()),
-        }
-    }
-
-    /// Parses a policy such as `thin;bundling=paper;rto-min=100ms`: a preset of `protocol`, followed by fields that
-    /// differ.
-    ///
-    /// # Errors
-    /// [`FieldError`] if the preset or a field is unknown, a value is invalid, or a field has no effect on the
-    /// protocol.
-    pub fn parse(protocol: Only, text: &str) -> Result<Self, FieldError> {
-        let (preset, fields) = text.split_once(';').unwrap_or((text, ""));
-        let mut policy = RecoveryPolicy::of_preset(protocol, preset.trim())?;
-        let mut changes = Changes::new();
-        for field in fields.split(';').map(str::trim).filter(|field| !field.is_empty()) {
-            let (name, value) = field.split_once('=').unwrap_or((field, ""));
-            changes.push(name.trim(), value.trim())?;
-        }
-        changes.apply_for(protocol, &mut policy)?;
-        Ok(policy)
-    }
-
-    /// The protocol's preset of this name.
-    ///
-    /// # Errors
-    /// [`FieldError::Preset`] if the protocol has none of this name.
-    pub fn of_preset(protocol: Only, name: &str) -> Result<Self, FieldError> {
-        let found = match protocol {
-            Only::Sctp => RecoveryPolicy::preset(name),
-            Only::Tcp => RecoveryPolicy::tcp_preset(name),
-        };
-        found.ok_or_else(|| FieldError::Preset(name.to_owned(), protocol))
-    }
-}
-
-impl fmt::Display for FieldError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FieldError::Unknown(name) => {
-                write!(f, "a recovery policy has no field \"{name}\"; there are ")?;
-                let names: Vec<_> = FIELDS.iter().map(|field| field.name).collect();
-                f.write_str(&names.join(", "))
-            }
-            FieldError::Value(name, error) => write!(f, "{name}: {error}"),
-            FieldError::Off(name) => {
-                write!(f, "{name}: nothing is bundled; bundling must be paper or linux before")
-            }
-            FieldError::Elsewhere(name, protocol) => {
-                let field = Field::find(name);
-                let only = field.and_then(|field| field.only).map(|only| only.to_string());
-                let (only, reason) = (only.unwrap_or_default(), field.map_or("", Field::reason));
-                write!(f, "{name} has no effect on {protocol}, it is a field of {only}: {reason}")
-            }
-            FieldError::Preset(name, protocol) => write_no_preset(f, name, *protocol),
-            FieldError::Bounds(least, max) => write!(
-                f,
-                "the lower bound of the timeout, {least}, is above the upper bound, {max}: \
-                 lower rto-min, rto-min-thin and rto-min-variation or raise rto-max"
-            ),
-            FieldError::Contradiction { value, other, reason } => {
-                write!(f, "{value} contradicts {other}: {reason}; change one of them")
-            }
-        }
-    }
-}
-
-/// Writes the error for an unknown preset of a protocol, with a hint if the other protocol has it.
-fn write_no_preset(f: &mut fmt::Formatter<'_>, name: &str, protocol: Only) -> fmt::Result {
-    if protocol.other().has_preset(name) {
-        let other = protocol.other();
-        write!(f, "{name} is a preset of {other}; for {protocol} say ")?;
-        if name.starts_with("thin-rdb") {
-            return f.write_str("thin;bundling=paper");
-        }
-    } else {
-        write!(f, "there is no policy \"{name}\" for {protocol}; there are ")?;
-    }
-    let names: Vec<_> = protocol.presets().iter().map(|(name, _)| *name).collect();
-    f.write_str(&names.join(", "))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_preset_suits_its_protocol() {
-        for protocol in [Only::Sctp, Only::Tcp] {
-            for (name, _) in protocol.presets() {
-                let policy = RecoveryPolicy::of_preset(protocol, name).unwrap();
-                assert_eq!(policy.check_for(protocol), Ok(()), "{protocol} {name}");
-            }
-        }
-    }
-
-    #[test]
-    fn every_field_of_one_protocol_says_why_the_other_has_no_use_for_it() {
-        for field in FIELDS {
-            assert_eq!(field.reason().is_empty(), field.only.is_none(), "{}", field.name);
-        }
-    }
-
-    #[test]
-    fn a_field_without_effect_is_refused_with_its_name_its_protocol_and_the_reason() {
-        let told = |protocol, text| RecoveryPolicy::parse(protocol, text).unwrap_err().to_string();
-        assert_eq!(
-            told(Only::Sctp, "thin;use-sack=off"),
-            "use-sack has no effect on SCTP, it is a field of TCP: \
-             SACK is a part of SCTP that cannot be switched off"
-        );
-        let text = told(Only::Tcp, "linux; retransmission-path = same");
-        assert!(text.contains("retransmission-path") && text.contains("one path"), "{text}");
-        let mut policy = RecoveryPolicy::sctp_rfc();
-        policy.loss.rescue = true;
-        let refused = Err(FieldError::Elsewhere("rescue", Only::Sctp));
-        assert_eq!(policy.check_for(Only::Sctp), refused);
-        assert_eq!(policy.check_for(Only::Tcp), Ok(()));
-    }
-
-    #[test]
-    fn a_preset_of_the_other_protocol_is_refused_with_what_to_say_instead() {
-        let told = |protocol, text| RecoveryPolicy::parse(protocol, text).unwrap_err().to_string();
-        assert_eq!(
-            told(Only::Sctp, "thin-rdb"),
-            "thin-rdb is a preset of TCP; for SCTP say thin;bundling=paper"
-        );
-        assert!(
-            told(Only::Tcp, "lksctp").starts_with("lksctp is a preset of SCTP; for TCP say rfc")
-        );
-        assert!(told(Only::Tcp, "reno").contains("no policy \"reno\" for TCP; there are rfc, "));
-    }
-
-    #[test]
-    fn a_text_is_a_preset_with_fields_that_differ() {
-        let policy = RecoveryPolicy::parse(Only::Sctp, "thin;rto_min=300ms; bundling=paper;");
-        let mut expected = RecoveryPolicy::sctp_thin();
-        expected.rto.min = base::Duration::from_millis(300);
-        expected.redundancy.bundling = Some(crate::policy::BundlingPolicy::PAPER);
-        assert_eq!(policy, Ok(expected));
-        for wrong in ["thin;rto-min", "thin;rto-min=soon", "thin;no-such=1", "thin;rto-max=1ms"] {
-            assert!(RecoveryPolicy::parse(Only::Sctp, wrong).is_err(), "{wrong}");
+            Protocol::Sctp => Protocol::Tcp,
+            Protocol::Tcp => Protocol::Sctp,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use io::BindError;
-use recovery::policy::Only;
+use recovery::policy::Protocol;
 
 use super::NOWHERE;
 use crate::options::{Encapsulation, EndpointOptions};
@@ -14,7 +14,7 @@ const LEAST_MEMORY: usize = 1 << 20;
 /// Refuses what cannot work at these addresses.
 pub(super) fn check(addresses: &[SocketAddr], options: &EndpointOptions) -> Result<(), BindError> {
     if !addresses.is_empty() {
-        let checked = options.accepted.policy.check_for(Only::Sctp);
+        let checked = options.accepted.policy.check_for(Protocol::Sctp);
         checked.map_err(|error| invalid(addresses, options.encapsulation, error.to_string()))?;
     }
     let wrong = wrong_limit(options).or_else(|| wrong_shards(options));

@@ -232,7 +232,7 @@ fn bounds_of_the_timeout_must_go_together() {
 #[test]
 fn a_flight_or_losses_by_other_rules_than_the_reports_contradict_what_needs_those() {
     let told = |fields: &str| {
-        let policy = RecoveryPolicy::parse(Only::Tcp, &format!("sack;{fields}"));
+        let policy = RecoveryPolicy::parse(Protocol::Tcp, &format!("sack;{fields}"));
         policy.err().map(|error| error.to_string()).unwrap_or_default()
     };
     for (value, other) in [
