@@ -1,5 +1,5 @@
-//! Puts the live page into the command, if `THINSTREAM_LIVE_PAGE` names it: `make live` builds both. It changes with every
-//! commit of the laboratory, so that it is not kept among the sources.
+//! Puts the live page into the command, if `THINSTREAM_LIVE_PAGE` names it: `make live` builds
+//! both. It changes with every commit of the laboratory, so that it is not kept among the sources.
 
 use std::path::PathBuf;
 

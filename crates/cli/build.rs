@@ -1,6 +1,6 @@
-//! Tells the program what it was built from: `THINSTREAM_COMMIT`, the commit, where git knows it, and
-//! `THINSTREAM_BUILD`, a hash of the sources that results depend on, which is there without git, too, and differs
-//! between two states of one commit.
+//! Tells the program what it was built from: `THINSTREAM_COMMIT`, the commit, where git knows it,
+//! and `THINSTREAM_BUILD`, a hash of the sources that results depend on, which is there without
+//! git, too, and differs between two states of one commit.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Lists the files in experiments/, a link to that folder of the tree, so that they can be part of the command and run
-//! without the tree. The packed crate has the files themselves.
+//! Lists the files in experiments/, a link to that folder of the tree, so that they can be part of
+//! the command and run without the tree. The packed crate has the files themselves.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

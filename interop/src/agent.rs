@@ -1,8 +1,8 @@
-//! One side of an exercise on any stack, without sockets or clocks: a client that sends the messages of a plan
-//! and checks what comes back, or a server that sends back what comes.
+//! One side of an exercise on any stack, without sockets or clocks: a client that sends the
+//! messages of a plan and checks what comes back, or a server that sends back what comes.
 //!
-//! An agent is a machine of [`base::Machine`]'s contract. The application's part of it acts when the stack's
-//! datagrams are drained, so that an agent runs unchanged in virtual and in real time.
+//! An agent is a machine of [`base::Machine`]'s contract. The application's part of it acts when
+//! the stack's datagrams are drained, so that an agent runs unchanged in virtual and in real time.
 
 mod judgement;
 #[cfg(test)]
@@ -74,7 +74,8 @@ pub struct Observed {
     pub bytes: u64,
     /// Faults of the messages that arrived.
     pub wrong: Vec<String>,
-    /// Number of times that the peer reset its streams, and of resets of this side that were completed.
+    /// Number of times that the peer reset its streams, and of resets of this side that were
+    /// completed.
     pub peer_resets: usize,
     /// See `peer_resets`.
     pub resets_done: usize,
@@ -186,8 +187,8 @@ impl<S: Stack> Agent<S> {
                 self.seen.peer_resets += 1;
                 let all = usize::from(self.plan.streams);
                 self.peer_streams_reset += if streams == 0 { all } else { streams };
-                // As WebRTC does: a server answers a reset with one of its own; some peers reset one
-                // stream after the other.
+                // As WebRTC does: a server answers a reset with one of its own; some peers reset
+                // one stream after the other.
                 if self.part == Part::Server && !self.reset_asked {
                     self.reset_asked = true;
                     self.stack.reset_streams(now, self.plan.streams);
@@ -309,8 +310,9 @@ impl<S: Stack> Agent<S> {
     fn is_reconfigured(&self) -> bool {
         let Observed { resets_done, peer_resets, streams_added, .. } = self.seen;
         let reset = match self.plan.reset {
-            // Some peers reset one stream after the other, and all of them only after a while: a message before
-            // that would be answered on a stream that began again without a word.
+            // Some peers reset one stream after the other, and all of them only after a while: a
+            // message before that would be answered on a stream that began again
+            // without a word.
             Some((_, Reset::EachItsOwn)) => {
                 resets_done > 0 && self.peer_streams_reset >= usize::from(self.plan.streams)
             }
@@ -374,7 +376,8 @@ impl<S: Stack> Agent<S> {
         true
     }
 
-    /// Whether all messages arrived that must, the last of which is reliable whatever the others are.
+    /// Whether all messages arrived that must, the last of which is reliable whatever the others
+    /// are.
     fn has_all(&self) -> bool {
         let indices = &self.seen.indices;
         match self.plan.reliability {

@@ -1,5 +1,5 @@
-//! Hostile clients of the commands that serve, honest clients beside them, and what the process that serves holds
-//! meanwhile.
+//! Hostile clients of the commands that serve, honest clients beside them, and what the process
+//! that serves holds meanwhile.
 
 mod edge;
 mod honest;

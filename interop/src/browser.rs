@@ -1,5 +1,5 @@
-//! Browsers, headless and unmodified, as peers of a test: in a network namespace with a way out, since without one they gather
-//! no candidates.
+//! Browsers, headless and unmodified, as peers of a test: in a network namespace with a way out,
+//! since without one they gather no candidates.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -86,7 +86,8 @@ impl Browser {
         Ok(Browser { kind, program, flags: Vec::new() })
     }
 
-    /// Chromium as it is, but that its offers carry SCTP's set-up: what an origin trial would have it do for a page.
+    /// Chromium as it is, but that its offers carry SCTP's set-up: what an origin trial would have
+    /// it do for a page.
     ///
     /// # Errors
     /// The missing program.
@@ -95,7 +96,8 @@ impl Browser {
         Ok(Browser { flags: vec!["--enable-features=WebRtcSctpSnap"], ..browser })
     }
 
-    /// A namespace in which a browser finds candidates: an interface besides loopback, with the default route.
+    /// A namespace in which a browser finds candidates: an interface besides loopback, with the
+    /// default route.
     ///
     /// # Errors
     /// Where the namespace cannot be made.

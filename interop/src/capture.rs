@@ -14,8 +14,9 @@ use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 
 use crate::SCTP_UDP_PORT;
 
-/// Writes UDP payloads as IPv4 packets between a `client` and a `server` on the port of RFC 6951, so that
-/// any dissector knows them for SCTP whatever ports were really used. Clones write to the same file.
+/// Writes UDP payloads as IPv4 packets between a `client` and a `server` on the port of RFC 6951,
+/// so that any dissector knows them for SCTP whatever ports were really used. Clones write to the
+/// same file.
 #[derive(Clone)]
 pub struct Capture {
     path: PathBuf,
@@ -32,7 +33,8 @@ pub struct Packet {
     pub path: [Ipv4Addr; 2],
     /// Types of its chunks, in their order.
     pub chunk_types: Vec<u8>,
-    /// First four bytes of each chunk's value: of those about addresses, their serial number (RFC 5061).
+    /// First four bytes of each chunk's value: of those about addresses, their serial number (RFC
+    /// 5061).
     pub chunk_words: Vec<Option<[u8; 4]>>,
 }
 
@@ -104,8 +106,8 @@ impl Capture {
     }
 }
 
-/// Types of the chunks of a packet and what their values begin with, whatever else is wrong with it: that is the
-/// dissector's to say.
+/// Types of the chunks of a packet and what their values begin with, whatever else is wrong with
+/// it: that is the dissector's to say.
 fn chunks(packet: &[u8]) -> impl Iterator<Item = (u8, Option<[u8; 4]>)> {
     const COMMON_HEADER: usize = 12;
     let mut rest = packet.get(COMMON_HEADER..).unwrap_or_default();

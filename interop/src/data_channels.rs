@@ -1,5 +1,6 @@
-//! Data channels with others: their servers, as programs that answer offers over TCP and send what a channel's label asks for
-//! (`peers/webrtc` and `peers/pion-webrtc`); their clients, with the exercises that they do with ours.
+//! Data channels with others: their servers, as programs that answer offers over TCP and send what
+//! a channel's label asks for (`peers/webrtc` and `peers/pion-webrtc`); their clients, with the
+//! exercises that they do with ours.
 
 mod client;
 mod host;

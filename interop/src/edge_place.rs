@@ -1,4 +1,5 @@
-//! Place of edges of tests: behind a device of a machine with services, at the far end of a wire from their clients.
+//! Place of edges of tests: behind a device of a machine with services, at the far end of a wire
+//! from their clients.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 
@@ -45,7 +46,8 @@ impl EdgePlace {
         Ok(place)
     }
 
-    /// Lets the machine at the near end of a wire send to the far one what is for [`EDGE`] and its network.
+    /// Lets the machine at the near end of a wire send to the far one what is for [`EDGE`] and its
+    /// network.
     ///
     /// # Errors
     /// With what `ip` said.
@@ -63,7 +65,8 @@ impl EdgePlace {
     }
 }
 
-/// Options of an edge at [`EDGE`] with `service` behind it and the recovery that it has unless told otherwise.
+/// Options of an edge at [`EDGE`] with `service` behind it and the recovery that it has unless told
+/// otherwise.
 ///
 /// # Errors
 /// Where [`EDGE`] cannot be an edge's address.

@@ -51,7 +51,8 @@ impl Request {
         Ok(core::str::from_utf8(&self.body)?)
     }
 
-    /// Answers, and ends the connection. Documents of this origin are isolated, so that their clock is a fine one.
+    /// Answers, and ends the connection. Documents of this origin are isolated, so that their clock
+    /// is a fine one.
     ///
     /// # Errors
     /// Where the browser is gone.

@@ -1,10 +1,10 @@
-//! Real SCTP peers for tests: usrsctp, the Linux kernel (in User-Mode Linux), pion, and stacks in virtual time, each
-//! as server and as client, over UDP encapsulation (RFC 6951) and raw IP, with loss in between and tshark as
-//! judge.
+//! Real SCTP peers for tests: usrsctp, the Linux kernel (in User-Mode Linux), pion, and stacks in
+//! virtual time, each as server and as client, over UDP encapsulation (RFC 6951) and raw IP, with
+//! loss in between and tshark as judge.
 //!
-//! Nothing is left behind: a [`Namespace`] ends with its last user, a [`Process`] ends with its guard,
-//! and with the test process even if that is killed. A test asks for its peers like this and says
-//! visibly why it did nothing where they are missing:
+//! Nothing is left behind: a [`Namespace`] ends with its last user, a [`Process`] ends with its
+//! guard, and with the test process even if that is killed. A test asks for its peers like this and
+//! says visibly why it did nothing where they are missing:
 //!
 //! ```no_run
 //! use interop::{EchoPlan, Impairment, Program, available, scenario};

@@ -70,7 +70,8 @@ impl Socket {
         }
     }
 
-    /// Starts an agent at the socket; what it sends and receives is added to `capture` if there is one.
+    /// Starts an agent at the socket; what it sends and receives is added to `capture` if there is
+    /// one.
     pub fn run(self, agent: Agent<Ours>, capture: Option<&Capture>) -> Live {
         let captured = Captured { agent, capture: capture.cloned() };
         let shared = Shared::new(captured, Clock::start());
@@ -82,7 +83,8 @@ impl Socket {
     }
 }
 
-/// An agent, and the capture of what it sends and receives. Ours is the client of the capture, whatever its part.
+/// An agent, and the capture of what it sends and receives. Ours is the client of the capture,
+/// whatever its part.
 struct Captured {
     agent: Agent<Ours>,
     capture: Option<Capture>,
@@ -173,8 +175,9 @@ impl Live {
         self.wait_until(limit, |agent, _| agent.is_over())
     }
 
-    /// Waits for the end, once the peer has done its part and is gone. Where the network loses packets its last one may
-    /// be lost: what waits for SHUTDOWN COMPLETE then waits in vain, and is left alone.
+    /// Waits for the end, once the peer has done its part and is gone. Where the network loses
+    /// packets its last one may be lost: what waits for SHUTDOWN COMPLETE then waits in vain,
+    /// and is left alone.
     ///
     /// # Errors
     /// As [`Live::wait`].

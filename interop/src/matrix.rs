@@ -135,8 +135,8 @@ impl Matrix {
         of_peer.or(of_carrier)
     }
 
-    /// Runs these, some at the same time since they wait more than they work, and tells `progress` of each
-    /// that is done.
+    /// Runs these, some at the same time since they wait more than they work, and tells `progress`
+    /// of each that is done.
     pub fn run(&self, runs: &[Run], progress: impl Fn(&Run, &Outcome) + Sync) -> Table {
         const AT_ONCE: usize = 6;
         let (next, outcomes) = (AtomicUsize::new(0), Mutex::new(vec![]));

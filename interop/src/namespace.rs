@@ -11,8 +11,9 @@ use nix::sched::{CloneFlags, setns, unshare};
 
 use crate::missing::{self, Missing};
 
-/// A network namespace without a name: an open file holds it, so the system removes it together with its
-/// interfaces as soon as the last holder and the last process inside are gone. Clones hold the same one.
+/// A network namespace without a name: an open file holds it, so the system removes it together
+/// with its interfaces as soon as the last holder and the last process inside are gone. Clones hold
+/// the same one.
 #[derive(Clone, Debug)]
 pub struct Namespace(Arc<File>);
 
@@ -37,7 +38,8 @@ impl Namespace {
         Ok(namespace)
     }
 
-    /// Does `work` on a thread inside the namespace: sockets that it opens stay there wherever they are used.
+    /// Does `work` on a thread inside the namespace: sockets that it opens stay there wherever they
+    /// are used.
     ///
     /// # Errors
     /// Where the namespace cannot be entered.
@@ -83,7 +85,8 @@ impl Namespace {
     }
 }
 
-/// A thread of its own, because a thread that changed its namespace must not be used for anything else.
+/// A thread of its own, because a thread that changed its namespace must not be used for anything
+/// else.
 fn on_thread<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     std::thread::scope(|scope| {
         scope.spawn(work).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))

@@ -28,8 +28,8 @@ pub struct Ours {
 }
 
 impl Ours {
-    /// A client at SCTP port `port` towards a peer: its addresses and SCTP port. `local` are the addresses
-    /// that it names to the peer.
+    /// A client at SCTP port `port` towards a peer: its addresses and SCTP port. `local` are the
+    /// addresses that it names to the peer.
     pub fn client(
         options: AssociationOptions,
         port: u16,

@@ -50,7 +50,8 @@ pub struct EchoPlan {
     pub pace: Option<Duration>,
     /// Before this message streams are reset. Without a pace the message waits for that.
     pub reset: Option<(usize, Reset)>,
-    /// Before this message the client adds this number of streams in each direction, and uses them from then on.
+    /// Before this message the client adds this number of streams in each direction, and uses them
+    /// from then on.
     pub added_streams: Option<(usize, u16)>,
     /// Whether user message interleaving is offered.
     pub interleaving: bool,
@@ -101,15 +102,16 @@ impl EchoPlan {
         }
     }
 
-    /// `count` messages from 1 to `largest` bytes: small ones as often as large ones (equal steps of the
-    /// logarithm), the two ends included, in an order that mixes them.
+    /// `count` messages from 1 to `largest` bytes: small ones as often as large ones (equal steps
+    /// of the logarithm), the two ends included, in an order that mixes them.
     pub fn graded(count: usize, largest: usize) -> EchoPlan {
         let steps = count.saturating_sub(1).max(1);
         let size = |step: usize| {
             let exponent = step as f64 / steps as f64;
             ((largest as f64).powf(exponent).round() as usize).clamp(1, largest)
         };
-        // A stride without a common divisor visits every step once; the golden section spreads them.
+        // A stride without a common divisor visits every step once; the golden section spreads
+        // them.
         let stride =
             (count * 618 / 1000..).find(|s| greatest_common_divisor(*s, count) == 1).unwrap_or(1);
         let sizes = (0..count).map(|i| size(i * stride % count)).collect();
@@ -174,7 +176,8 @@ impl EchoPlan {
         Some(self.pace? * index as u32)
     }
 
-    /// The plan as words of command for a peer's program (`peers/options.h`), as client or as server.
+    /// The plan as words of command for a peer's program (`peers/options.h`), as client or as
+    /// server.
     pub fn words(&self, client: bool) -> Vec<String> {
         let mut words = vec![];
         let mut add = |name: &str, value: String| words.extend([format!("--{name}"), value]);

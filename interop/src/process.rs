@@ -48,8 +48,8 @@ impl Process {
         Process::start_tied(namespace, command, &["setpriv", "--pdeathsig", "TERM", "--"])
     }
 
-    /// Starts `command` with whatever processes it will make as one tree (a PID namespace; needs root):
-    /// all of it ends at once when the guard does, whatever state it is in.
+    /// Starts `command` with whatever processes it will make as one tree (a PID namespace; needs
+    /// root): all of it ends at once when the guard does, whatever state it is in.
     ///
     /// # Errors
     /// Where it cannot be started.
@@ -72,8 +72,8 @@ impl Process {
         let shared = Arc::<Shared>::default();
         let (started, outcome) = std::sync::mpsc::channel();
         let keeper_shared = shared.clone();
-        // The system ends the child when the thread that started it ends. So this thread lives as long as
-        // the child does, and no longer than the test process.
+        // The system ends the child when the thread that started it ends. So this thread lives as
+        // long as the child does, and no longer than the test process.
         std::thread::spawn(move || match spawn(namespace.as_ref(), command, &keeper_shared) {
             Ok(child) => {
                 let _ = started.send(Ok(child.id()));

@@ -1,4 +1,5 @@
-//! Peers that are programs of this machine: usrsctp, FreeBSD's SCTP in userspace, and pion, the one of Go.
+//! Peers that are programs of this machine: usrsctp, FreeBSD's SCTP in userspace, and pion, the one
+//! of Go.
 
 use std::net::{Ipv4Addr, UdpSocket};
 use std::path::PathBuf;
@@ -70,7 +71,8 @@ impl Program {
         Ok(Program { name: "pion", path })
     }
 
-    /// Runs `plan` against the server at `to` (SCTP port 7; pion knows 5000 alone) and waits for the end.
+    /// Runs `plan` against the server at `to` (SCTP port 7; pion knows 5000 alone) and waits for
+    /// the end.
     ///
     /// # Errors
     /// With the client's output, where the association fails, hangs, or does not end.
@@ -90,8 +92,8 @@ impl Program {
         Report::parse(line)
     }
 
-    /// Starts what [`Program::run_client`] runs, and leaves it alone: dropping the process ends it without
-    /// a word to the server.
+    /// Starts what [`Program::run_client`] runs, and leaves it alone: dropping the process ends it
+    /// without a word to the server.
     ///
     /// # Errors
     /// Where it cannot be started.
@@ -107,8 +109,8 @@ impl Program {
         Process::start(namespace, command)
     }
 
-    /// Starts a server at `address` (SCTP port 7, or 5000) that ends after `associations` of them. It has
-    /// the addresses of `plan` instead, where that names any.
+    /// Starts a server at `address` (SCTP port 7, or 5000) that ends after `associations` of them.
+    /// It has the addresses of `plan` instead, where that names any.
     ///
     /// # Errors
     /// With the server's output, where it does not come to listen.
@@ -175,8 +177,8 @@ impl Server {
     }
 }
 
-/// A UDP port for a program that binds it itself: free at this moment, given out once by this process, and below
-/// those that the system gives to a program that asks for any.
+/// A UDP port for a program that binds it itself: free at this moment, given out once by this
+/// process, and below those that the system gives to a program that asks for any.
 ///
 /// # Errors
 /// Where there is none.

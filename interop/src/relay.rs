@@ -1,5 +1,5 @@
-//! A relay that loses packets: the network between two peers, also from one namespace to another, over UDP
-//! or raw IP.
+//! A relay that loses packets: the network between two peers, also from one namespace to another,
+//! over UDP or raw IP.
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -94,9 +94,9 @@ impl Far {
 }
 
 impl Relay {
-    /// Carries what arrives at `near` (bound, not connected) over `far` (bound likewise) to `server`, and
-    /// answers back to the client: the first to send to `near`. The two sockets may belong to different
-    /// namespaces.
+    /// Carries what arrives at `near` (bound, not connected) over `far` (bound likewise) to
+    /// `server`, and answers back to the client: the first to send to `near`. The two sockets
+    /// may belong to different namespaces.
     ///
     /// # Errors
     /// Where the sockets cannot be used.
@@ -109,8 +109,9 @@ impl Relay {
         Relay::carry(Wire::Udp, near, far, server, impairment)
     }
 
-    /// Starts a relay for SCTP over raw IP; the sockets are of [`Relay::raw_socket`]. Each peer knows the other by
-    /// the relay's address on its side, as behind a NAT; the checksum of SCTP does not cover addresses.
+    /// Starts a relay for SCTP over raw IP; the sockets are of [`Relay::raw_socket`]. Each peer
+    /// knows the other by the relay's address on its side, as behind a NAT; the checksum of
+    /// SCTP does not cover addresses.
     ///
     /// # Errors
     /// Where the sockets cannot be used.
@@ -123,8 +124,8 @@ impl Relay {
         Relay::carry(Wire::RawIp, near, far, (server, 0).into(), impairment)
     }
 
-    /// A raw socket for SCTP packets to `address`, in the clothes of a UDP socket (its calls are the same);
-    /// needs root.
+    /// A raw socket for SCTP packets to `address`, in the clothes of a UDP socket (its calls are
+    /// the same); needs root.
     ///
     /// # Errors
     /// Where the right is missing or the address is not of this namespace.
@@ -177,8 +178,9 @@ impl Relay {
         Ok(Relay { address, server, shared, far, threads })
     }
 
-    /// Lets the server see the client from its next packet on at `far` (bound, not connected), as when a NAT
-    /// makes a new mapping in place of one that it forgot: what still comes to the old port then is lost.
+    /// Lets the server see the client from its next packet on at `far` (bound, not connected), as
+    /// when a NAT makes a new mapping in place of one that it forgot: what still comes to the
+    /// old port then is lost.
     ///
     /// # Errors
     /// Where the socket cannot be used.
@@ -251,9 +253,9 @@ enum Wire {
 }
 
 impl Wire {
-    /// The SCTP packet in what was read from `socket`; none where there is none for its address. A raw socket takes
-    /// what comes to any address until it is bound to one: packets of other runs, from other addresses of the peer, one
-    /// of which would pass for the client's.
+    /// The SCTP packet in what was read from `socket`; none where there is none for its address. A
+    /// raw socket takes what comes to any address until it is bound to one: packets of other
+    /// runs, from other addresses of the peer, one of which would pass for the client's.
     fn strip<'a>(self, read: &'a [u8], socket: &UdpSocket) -> Option<&'a [u8]> {
         if let Wire::Udp = self {
             return Some(read);
@@ -294,9 +296,9 @@ impl Direction {
             let (size, from) = match socket.recv_from(&mut buffer) {
                 Ok(received) => received,
                 Err(error) if is_silence(error.kind()) => continue,
-                // What ICMP said of an earlier packet: the other side is not there, or (Linux answers
-                // "protocol unreachable") its raw socket is full. Everyday life of a network, of which a relay
-                // goes on to be a part.
+                // What ICMP said of an earlier packet: the other side is not there, or (Linux
+                // answers "protocol unreachable") its raw socket is full. Everyday
+                // life of a network, of which a relay goes on to be a part.
                 Err(_) => {
                     std::thread::sleep(Duration::from_millis(1));
                     continue;
@@ -320,7 +322,8 @@ fn is_silence(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 
-/// Sends a packet with `send`. An error that ICMP left behind says nothing of this packet: then it is sent again.
+/// Sends a packet with `send`. An error that ICMP left behind says nothing of this packet: then it
+/// is sent again.
 fn send_whatever_came_before(send: impl Fn() -> std::io::Result<usize>) {
     if send().is_err() {
         // The second time an error is of this packet, and the packet lost, as in a network.

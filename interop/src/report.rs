@@ -53,7 +53,8 @@ impl Report {
         })
     }
 
-    /// Whether all of `plan` came back intact, each message as one, and the association ended as it says.
+    /// Whether all of `plan` came back intact, each message as one, and the association ended as it
+    /// says.
     ///
     /// # Errors
     /// Naming the first thing that is not so.

@@ -1,8 +1,8 @@
 //! Whole runs against an endpoint of ours: a peer on one side, a lossy relay in between.
 //!
-//! Each run owns what it needs and leaves nothing behind. An endpoint that is a *server* here echoes every
-//! message on its stream, on SCTP port 7; one that is a *client* connects to SCTP port 7 in UDP at
-//! `relay.address()` and sends the messages of the plan.
+//! Each run owns what it needs and leaves nothing behind. An endpoint that is a *server* here
+//! echoes every message on its stream, on SCTP port 7; one that is a *client* connects to SCTP port
+//! 7 in UDP at `relay.address()` and sends the messages of the plan.
 
 use std::net::{Ipv4Addr, SocketAddr};
 

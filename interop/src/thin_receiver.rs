@@ -1,5 +1,5 @@
-//! Unmodified receivers of others for thin streams of ours: usrsctp and the Linux kernel, which tell what they received
-//! outside the network that is measured (`peers/thin_receiver.c`).
+//! Unmodified receivers of others for thin streams of ours: usrsctp and the Linux kernel, which
+//! tell what they received outside the network that is measured (`peers/thin_receiver.c`).
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::process::Command;

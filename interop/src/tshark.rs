@@ -18,14 +18,16 @@ pub struct Verdict {
     pub packets: usize,
     /// Packets with DATA chunks that were in the capture before.
     pub retransmissions: usize,
-    /// Numbers of frames that are not SCTP, malformed, or worth an error to the dissector; with its words.
+    /// Numbers of frames that are not SCTP, malformed, or worth an error to the dissector; with
+    /// its words.
     pub malformed: Vec<String>,
     /// Numbers of frames whose CRC32c is not right.
     pub bad_checksums: Vec<String>,
 }
 
 impl Verdict {
-    /// Whether everything captured is well-formed SCTP with right checksums, and that there is something.
+    /// Whether everything captured is well-formed SCTP with right checksums, and that there is
+    /// something.
     ///
     /// # Errors
     /// Naming the frames that are not.
@@ -64,14 +66,16 @@ impl Tshark {
         if !status.success() {
             bail!("tshark: {status}\n{text}");
         }
-        // Warnings of tshark itself (running as root) stand between: a row begins with a frame number.
+        // Warnings of tshark itself (running as root) stand between: a row begins with a frame
+        // number.
         let rows = text.lines().filter(|l| l.starts_with(|c: char| c.is_ascii_digit()));
         Ok(rows.fold(Verdict::empty(), Verdict::with_row))
     }
 }
 
-/// SCTP's user data is shown as bytes, whatever the ports: a port chosen by a client's system may be one by which
-/// tshark knows a protocol (38412: NGAP), and as that protocol the exercises' messages are malformed.
+/// SCTP's user data is shown as bytes, whatever the ports: a port chosen by a client's system may
+/// be one by which tshark knows a protocol (38412: NGAP), and as that protocol the exercises'
+/// messages are malformed.
 const USER_DATA: &str = "sctp.port==0-65535,data";
 
 const FIELDS: [&str; 6] = [

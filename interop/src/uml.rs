@@ -60,7 +60,8 @@ impl Uml {
         missing::file("/dev/net/tun", "no TAP device on this machine")
     }
 
-    /// Boots a guest in a namespace of its own and waits until its servers listen (about two seconds).
+    /// Boots a guest in a namespace of its own and waits until its servers listen (about two
+    /// seconds).
     ///
     /// # Errors
     /// With the guest's console, where it does not come up.
@@ -149,7 +150,8 @@ impl Uml {
         Ok(stream)
     }
 
-    /// Gives the guest's echo server the timers of `plan`, for all associations that begin afterwards.
+    /// Gives the guest's echo server the timers of `plan`, for all associations that begin
+    /// afterwards.
     ///
     /// # Errors
     /// Where the guest refuses them.
@@ -214,8 +216,8 @@ impl Uml {
         Relay::start(self.bind(0)?, loopback_socket()?, server, impairment)
     }
 
-    /// One more address at this side of the wire: raw packets carry no UDP port that could tell runs apart
-    /// that take place at the same time.
+    /// One more address at this side of the wire: raw packets carry no UDP port that could tell
+    /// runs apart that take place at the same time.
     ///
     /// # Errors
     /// Where the system refuses it.
@@ -228,8 +230,8 @@ impl Uml {
         socket.with_context(|| format!("cannot bind {HOST}:{port} in the namespace"))
     }
 
-    /// Starts a server of its own at SCTP port `port` of the guest, raw and in UDP 9899, for one association of
-    /// `plan`.
+    /// Starts a server of its own at SCTP port `port` of the guest, raw and in UDP 9899, for one
+    /// association of `plan`.
     ///
     /// # Errors
     /// With the server's output, where it does not come to listen.
@@ -254,8 +256,8 @@ impl Uml {
         Ok(GuestServer { stream, said })
     }
 
-    /// Runs `plan` with the kernel as client against the echo server (SCTP port 7) at [`HOST`]: in UDP to
-    /// `udp_port` there (of a relay, say), or raw where there is none.
+    /// Runs `plan` with the kernel as client against the echo server (SCTP port 7) at [`HOST`]: in
+    /// UDP to `udp_port` there (of a relay, say), or raw where there is none.
     ///
     /// # Errors
     /// With the client's output, where the association fails or hangs.
@@ -263,7 +265,8 @@ impl Uml {
         self.run_client_to(HOST, ECHO_PORT, udp_port, plan)
     }
 
-    /// Runs the client against an address of its own at this side of the wire (see [`Uml::add_address`]).
+    /// Runs the client against an address of its own at this side of the wire (see
+    /// [`Uml::add_address`]).
     ///
     /// # Errors
     /// With the client's output, where the association fails or hangs.
@@ -296,7 +299,8 @@ pub struct Lost {
     pub receiving: u64,
 }
 
-/// Number of packets that the queueing discipline of this kind dropped, by `tc -s qdisc show`; `None` without such a discipline.
+/// Number of packets that the queueing discipline of this kind dropped, by `tc -s qdisc show`;
+/// `None` without such a discipline.
 fn dropped(said: &str, kind: &str) -> u64 {
     let mut about = said.lines().skip_while(|line| {
         let mut words = line.split_whitespace();
@@ -339,7 +343,8 @@ fn kernel_peer() -> Result<PathBuf> {
     build::compile(&["agent.c", "kernel_stack.c"], "kernel_peer", &[])
 }
 
-/// The library that Debian 12's guest needs on processors with AMX, whose register state is larger than it knows.
+/// The library that Debian 12's guest needs on processors with AMX, whose register state is larger
+/// than it knows.
 fn xstate_shim() -> Result<Option<PathBuf>> {
     let processors = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     if !processors.contains("amx_tile") {

@@ -1,5 +1,5 @@
-//! A wire between two namespaces: a TUN device in each, and a relay in this process that carries whole IP packets
-//! from one to the other over links of the network model, in real time.
+//! A wire between two namespaces: a TUN device in each, and a relay in this process that carries
+//! whole IP packets from one to the other over links of the network model, in real time.
 
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +14,8 @@ use tokio::sync::oneshot;
 use crate::missing::{self, Missing};
 use crate::namespace::Namespace;
 
-/// Names of the two devices of a wire, which may be the same for many wires as each is in a namespace of its own.
+/// Names of the two devices of a wire, which may be the same for many wires as each is in a
+/// namespace of its own.
 const NAMES: [&str; 2] = ["near", "far"];
 
 /// A wire; dropping it takes both devices away.
@@ -51,8 +52,8 @@ impl Wire {
         missing::file("/dev/net/tun", "no TUN device on this machine")
     }
 
-    /// A wire between `near`, whose device `near` has the address 10.79.0.1/24, and `far`, where `far` has
-    /// 10.79.0.2/24.
+    /// A wire between `near`, whose device `near` has the address 10.79.0.1/24, and `far`, where
+    /// `far` has 10.79.0.2/24.
     ///
     /// # Errors
     /// Where the devices cannot be made, or the plan contradicts itself.

@@ -1,8 +1,9 @@
 //! Time from the start to the first message delivered, in virtual time: `make bench-set-up`.
 //!
-//! Round trip 100 ms, a message of 100 bytes that the client has from the start. SCTP with the default policy in plain and over DTLS
-//! (`secure`), QUIC (quinn) and TLS 1.3 over our TCP (rustls), each with its own cryptography and certificate. The losses of a seed
-//! are those of its network; equal seeds give equal runs of each stack.
+//! Round trip 100 ms, a message of 100 bytes that the client has from the start. SCTP with the
+//! default policy in plain and over DTLS (`secure`), QUIC (quinn) and TLS 1.3 over our TCP
+//! (rustls), each with its own cryptography and certificate. The losses of a seed are those of its
+//! network; equal seeds give equal runs of each stack.
 
 mod quic;
 mod run;

@@ -1,4 +1,5 @@
-//! Check of the answers at a client process: their number, and that those of a connection come once and in order.
+//! Check of the answers at a client process: their number, and that those of a connection come once
+//! and in order.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -14,8 +14,9 @@ use crate::{Result, input};
 /// Time that the last answers may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Drives the connections until a line is read; then waits for the answers, prints how many messages and answers there were, how
-/// many answers were misplaced and how many connections refused a message, and ends with the input.
+/// Drives the connections until a line is read; then waits for the answers, prints how many
+/// messages and answers there were, how many answers were misplaced and how many connections
+/// refused a message, and ends with the input.
 pub fn run(transport: Transport, server: &str, connections: usize, interval_ms: u64) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let stopped = Arc::new(AtomicBool::new(false));

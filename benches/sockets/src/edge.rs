@@ -1,5 +1,5 @@
-//! Cost of an edge: connections of clients in one network namespace to a service in another, directly, through
-//! `thinstream edge` and through haproxy in TCP mode.
+//! Cost of an edge: connections of clients in one network namespace to a service in another,
+//! directly, through `thinstream edge` and through haproxy in TCP mode.
 
 mod bulk;
 mod proxy;
@@ -27,8 +27,8 @@ const PORT: u16 = 8080;
 /// Options of the measurement.
 #[derive(Args)]
 pub struct Plan {
-    /// Connections, each number in turn. haproxy needs two descriptors for each, and most systems let a process have 20,000
-    /// or more.
+    /// Connections, each number in turn. haproxy needs two descriptors for each, and most systems
+    /// let a process have 20,000 or more.
     #[arg(long, default_values_t = [100, 9_900])]
     connections: Vec<usize>,
     #[command(flatten)]

@@ -1,9 +1,11 @@
-//! Cost of a message of a thin stream over real sockets: connections that send 100 bytes each 250 ms over loopback,
-//! each answered, through plain UDP, the kernel's TCP, QUIC and thinstream, side by side in one run.
+//! Cost of a message of a thin stream over real sockets: connections that send 100 bytes each 250
+//! ms over loopback, each answered, through plain UDP, the kernel's TCP, QUIC and thinstream, side
+//! by side in one run.
 //!
-//! `make bench-sockets`, or `cargo run --release -- --connections 2000 --connections 10000` in this folder. For each
-//! transport and number of connections a server process and a client process are started; all of them take turns, several
-//! rounds of each, so that other work of the machine meets all alike.
+//! `make bench-sockets`, or `cargo run --release -- --connections 2000 --connections 10000` in this
+//! folder. For each transport and number of connections a server process and a client process are
+//! started; all of them take turns, several rounds of each, so that other work of the machine meets
+//! all alike.
 
 mod answers;
 mod clients;
@@ -39,11 +41,12 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Role {
-    /// Many associations of thinstream for long, through a relay that loses packets: memory and latencies of the server each
-    /// minute; fails if a message is lost, repeated or out of order, or if the server's memory grows.
+    /// Many associations of thinstream for long, through a relay that loses packets: memory and
+    /// latencies of the server each minute; fails if a message is lost, repeated or out of
+    /// order, or if the server's memory grows.
     Soak(soak::Plan),
-    /// Measure the cost of an edge: clients' TCP from another network namespace to the service itself, through
-    /// `thinstream edge` and through haproxy in TCP mode, in turns. Needs root.
+    /// Measure the cost of an edge: clients' TCP from another network namespace to the service
+    /// itself, through `thinstream edge` and through haproxy in TCP mode, in turns. Needs root.
     Edge(edge::Plan),
     /// The server process of a measurement; started by the benchmark.
     Serve {

@@ -1,11 +1,13 @@
-//! Sending on time: each connection's message in its slot of the interval, to within some microseconds.
+//! Sending on time: each connection's message in its slot of the interval, to within some
+//! microseconds.
 
 use io::{Alarm, Clock};
 use thinstream::time::{Duration, Instant};
 
 use crate::Result;
 
-/// Calls `send` with the number of each connection in turn, each once in `interval_ms`, spread evenly, while it returns true.
+/// Calls `send` with the number of each connection in turn, each once in `interval_ms`, spread
+/// evenly, while it returns true.
 pub async fn pace(
     connections: usize,
     interval_ms: u64,

@@ -1,4 +1,5 @@
-//! Measurements of a server process about itself: messages, their latencies, processor time and memory.
+//! Measurements of a server process about itself: messages, their latencies, processor time and
+//! memory.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -45,8 +46,9 @@ impl Probe {
         self.lock().0.record(latency);
     }
 
-    /// The numbers since the last mark, as the benchmark reads them: messages, processor time so far (ns), resident bytes
-    /// now, latencies (ns), and processor time of the busiest thread (ns).
+    /// The numbers since the last mark, as the benchmark reads them: messages, processor time so
+    /// far (ns), resident bytes now, latencies (ns), and processor time of the busiest thread
+    /// (ns).
     pub fn mark(&self) -> Result<String> {
         let mut own = self.lock();
         let (latencies, threads) = &mut *own;

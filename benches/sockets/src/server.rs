@@ -1,4 +1,5 @@
-//! The server process: answers each message, and prints what it measured for each line that it reads.
+//! The server process: answers each message, and prints what it measured for each line that it
+//! reads.
 
 use crate::probe::Probe;
 use crate::transports::Transport;

@@ -1,5 +1,5 @@
-//! A soak: associations over real sockets whose packets are lost, for long. Memory must stay, and every message arrive once and
-//! in order.
+//! A soak: associations over real sockets whose packets are lost, for long. Memory must stay, and
+//! every message arrive once and in order.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -49,7 +49,8 @@ impl Counts {
         Some(Counts { sent: next()?, answered: next()?, misplaced: next()?, refusing: next()? })
     }
 
-    /// Fails unless each message was answered once and in order, which shows that both ways delivered it so.
+    /// Fails unless each message was answered once and in order, which shows that both ways
+    /// delivered it so.
     fn check(&self) -> Result<()> {
         let Counts { sent, answered, misplaced, refusing } = self;
         match sent == answered && [*misplaced, *refusing] == [0, 0] && *sent > 0 {
@@ -63,7 +64,8 @@ impl Counts {
     }
 }
 
-/// Whether the server's memory stays: a twentieth more than in the first line of numbers, and a MiB, are no growth.
+/// Whether the server's memory stays: a twentieth more than in the first line of numbers, and a
+/// MiB, are no growth.
 fn is_flat(first: u64, last: u64) -> bool {
     last <= first + first / 20 + (1 << 20)
 }
@@ -109,7 +111,8 @@ pub fn run(plan: &Plan) -> Result<()> {
     }
 }
 
-/// Prints the server's numbers while messages are sent; returns its memory in the first line and in the last.
+/// Prints the server's numbers while messages are sent; returns its memory in the first line and in
+/// the last.
 fn watch(plan: &Plan, server: &mut Process) -> Result<Option<[u64; 2]>> {
     println!(
         "\n| after s | messages | p50 ms | p99 ms | p99.9 ms | CPU us a message | memory of the server, MB |"

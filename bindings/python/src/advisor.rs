@@ -1,4 +1,5 @@
-//! Policies in Python: each flow of each run has an object of its own, whose methods hear events of recovery.
+//! Policies in Python: each flow of each run has an object of its own, whose methods hear events of
+//! recovery.
 
 use core::fmt;
 use std::sync::Arc;
@@ -15,7 +16,8 @@ use pyo3::types::PyDict;
 use crate::advice::{self, Heard, Path, Words};
 use crate::errors;
 
-/// The factories of `advisors`, a dictionary by name. Once `stopped` is set, their advisors are not asked any more.
+/// The factories of `advisors`, a dictionary by name. Once `stopped` is set, their advisors are not
+/// asked any more.
 pub(crate) fn factories(
     given: Option<&Bound<'_, PyDict>>,
     stopped: &Arc<AtomicBool>,

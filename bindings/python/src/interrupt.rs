@@ -10,15 +10,16 @@ use pyo3::prelude::*;
 /// Interval at which a waiting thread asks the interpreter for signals.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Does `work` on a thread of its own, the interpreter free; ends early when a signal's handler raises, as that of
-/// Ctrl-C does. The thread then ends by itself, and its result is dropped.
+/// Does `work` on a thread of its own, the interpreter free; ends early when a signal's handler
+/// raises, as that of Ctrl-C does. The thread then ends by itself, and its result is dropped.
 pub(crate) fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<T> {
     let (give, take) = channel();
     std::thread::spawn(move || drop(give.send(work())));
-    // A receiver is of one thread, and so is the interpreter's lock: what is done without it must be of any.
+    // A receiver is of one thread, and so is the interpreter's lock: what is done without it must
+    // be of any.
     let take = Mutex::new(take);
     loop {
         let got = py.detach(|| lock(&take).recv_timeout(PATIENCE));

@@ -18,8 +18,9 @@ use crate::table::{Columns, Table};
 
 /// A plan, read and checked: what is run, what is varied, what is measured, what is expected.
 ///
-/// `size` is "normal", "full" (the paper's own) or "small" (what tests run); `seeds` replaces the number of runs of
-/// each cell, and they follow `seed_offset`, with another of which the plan is another replication; `vary` is a key and texts of values that replace those of the plan's sweep;
+/// `size` is "normal", "full" (the paper's own) or "small" (what tests run); `seeds` replaces the
+/// number of runs of each cell, and they follow `seed_offset`, with another of which the plan is
+/// another replication; `vary` is a key and texts of values that replace those of the plan's sweep;
 /// `distributions` keeps distributions of latency, which quantiles of all seeds together need.
 #[pyclass(frozen, module = "thinstream._native")]
 pub(crate) struct Plan {
@@ -127,7 +128,8 @@ impl Plan {
         })
     }
 
-    /// A plan of a paper, by the name of the plan ("sctp-thin/fig8a"), or of the figure or table ("8a").
+    /// A plan of a paper, by the name of the plan ("sctp-thin/fig8a"), or of the figure or table
+    /// ("8a").
     #[staticmethod]
     #[pyo3(signature = (name, *, size="normal", seeds=None, seed_offset=0, vary=None, distributions=false))]
     fn experiment(
@@ -336,8 +338,9 @@ pub(crate) fn experiments() -> PyResult<Table> {
     columns.table()
 }
 
-/// The application models: the papers' numbers of each, and those of the fit. `verified` is false for rows that are in
-/// no paper available to us; their numbers are from memory and have columns of their own, 0.5 for `<1`.
+/// The application models: the papers' numbers of each, and those of the fit. `verified` is false
+/// for rows that are in no paper available to us; their numbers are from memory and have columns of
+/// their own, 0.5 for `<1`.
 #[pyfunction]
 pub(crate) fn workloads() -> PyResult<Table> {
     let all: Vec<Application> = Application::all().collect();

@@ -86,8 +86,8 @@ impl Results {
         Ok(Results { plan: Arc::new(plan), finished, manifest })
     }
 
-    /// Joins the finished runs of a plan's shards in these folders, and writes all to `out`. A run in several folders
-    /// counts once.
+    /// Joins the finished runs of a plan's shards in these folders, and writes all to `out`. A run
+    /// in several folders counts once.
     #[staticmethod]
     #[pyo3(signature = (plan, shards, out, *, anew=false))]
     fn merge(
@@ -106,8 +106,8 @@ impl Results {
         Ok(Results { plan, finished, manifest })
     }
 
-    /// Writes the results to `folder`, as `out` does: journal, tables as CSV and Parquet, pictures, manifest. Other
-    /// results in the folder are replaced only with `anew`.
+    /// Writes the results to `folder`, as `out` does: journal, tables as CSV and Parquet, pictures,
+    /// manifest. Other results in the folder are replaced only with `anew`.
     #[pyo3(signature = (folder, *, anew=false))]
     fn save(&self, folder: PathBuf, anew: bool) -> PyResult<()> {
         let (one, existing) = (&self.manifest, Existing::of(false, anew));
@@ -169,7 +169,8 @@ impl Results {
         of_lab(table::curves(&self.plan, &self.finished))
     }
 
-    /// The mean of each number over the seeds of its cell, with its 95 % interval if there are several seeds.
+    /// The mean of each number over the seeds of its cell, with its 95 % interval if there are
+    /// several seeds.
     fn means(&self) -> PyResult<Table> {
         let cells = 0..self.plan.cells.len();
         let all: Vec<_> = cells
@@ -190,8 +191,9 @@ impl Results {
         columns.table()
     }
 
-    /// Quantiles of latency over all seeds of a cell together, in milliseconds, with 95 % intervals that assume no
-    /// distribution; null if there are too few values. The plan must keep distributions.
+    /// Quantiles of latency over all seeds of a cell together, in milliseconds, with 95 % intervals
+    /// that assume no distribution; null if there are too few values. The plan must keep
+    /// distributions.
     fn quantiles(&self, quantiles: Vec<f64>) -> PyResult<Table> {
         checked(&quantiles)?;
         let mut all = Vec::new();
@@ -222,10 +224,11 @@ impl Results {
         columns.table()
     }
 
-    /// The paper's numbers beside those of these results, each with a verdict: same, same direction, differs, not
-    /// decided, not reported, not measured; or, of a row that is no prediction, input, fitted, bound, measured, with
-    /// the state of its number in `agreement`. `kind` is the kind of the row, `claim` that of the paper's claim (a
-    /// number, a direction, no effect). `what`, `where`, `paper` and `here` are text for readers; `value`, `above` and
+    /// The paper's numbers beside those of these results, each with a verdict: same, same
+    /// direction, differs, not decided, not reported, not measured; or, of a row that is no
+    /// prediction, input, fitted, bound, measured, with the state of its number in `agreement`.
+    /// `kind` is the kind of the row, `claim` that of the paper's claim (a number, a direction,
+    /// no effect). `what`, `where`, `paper` and `here` are text for readers; `value`, `above` and
     /// `below` are the paper's numbers, `found`, `low` and `high` those of these results.
     fn verdicts(&self) -> PyResult<Table> {
         let told = comparisons(&self.plan, &self.finished);
@@ -261,8 +264,9 @@ impl Results {
         columns.table()
     }
 
-    /// Compares two values of a key on equal random streams. Returns both numbers of each measure, the mean difference over
-    /// the seeds with its 95 % interval, and the quantiles of the latency. See `thinstream.lab.compare`.
+    /// Compares two values of a key on equal random streams. Returns both numbers of each measure,
+    /// the mean difference over the seeds with its 95 % interval, and the quantiles of the
+    /// latency. See `thinstream.lab.compare`.
     fn compare(
         &self,
         key: &str,
@@ -283,7 +287,8 @@ impl Results {
         Ok((numbers(&all)?, quantile_pairs(&all)?))
     }
 
-    /// The pictures: a dictionary each, with the cell, seed, of, measure, caption and the file (PNG).
+    /// The pictures: a dictionary each, with the cell, seed, of, measure, caption and the file
+    /// (PNG).
     fn pictures<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let mut all = Vec::new();
         for (job, results) in &self.finished {
@@ -303,8 +308,8 @@ impl Results {
         Ok(all)
     }
 
-    /// The report, one page of HTML that needs no network. With `path` the page is written there, with each figure
-    /// beside it as SVG; a path that ends with .md gets Markdown.
+    /// The report, one page of HTML that needs no network. With `path` the page is written there,
+    /// with each figure beside it as SVG; a path that ends with .md gets Markdown.
     #[pyo3(signature = (path=None))]
     fn report(&self, py: Python<'_>, path: Option<PathBuf>) -> PyResult<String> {
         let study = Study::new(self.stored());

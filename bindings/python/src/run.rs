@@ -171,7 +171,8 @@ pub(crate) fn run(
     store.conclude(Arc::clone(plan), shard, "thinstream.lab.run(...)")
 }
 
-/// Runs these jobs, cell and seed each, and returns their journal: lines with checksums, for a `Collector`.
+/// Runs these jobs, cell and seed each, and returns their journal: lines with checksums, for a
+/// `Collector`.
 #[pyfunction]
 #[pyo3(signature = (plan, wanted, *, jobs=None, advisors=None))]
 pub(crate) fn run_jobs<'py>(
@@ -218,8 +219,8 @@ impl Collector {
         Ok(Collector { plan: Arc::clone(&plan.plan), store: Mutex::new(Some(store)) })
     }
 
-    /// Takes the runs of a journal; returns the number of new ones. A damaged line, and all lines after it, are
-    /// ignored.
+    /// Takes the runs of a journal; returns the number of new ones. A damaged line, and all lines
+    /// after it, are ignored.
     fn add(&self, journal: &[u8]) -> PyResult<usize> {
         let contents = journal::read(journal).map_err(errors::journal)?;
         contents.check(&self.plan, BUILD).map_err(errors::journal)?;
@@ -249,7 +250,8 @@ impl Collector {
         self.with(|store| Ok(store.finished.len()))
     }
 
-    /// Results of the finished runs; writes tables and manifest if there is a folder. The collector is then empty.
+    /// Results of the finished runs; writes tables and manifest if there is a folder. The collector
+    /// is then empty.
     #[pyo3(signature = (command="thinstream.lab.run(...)"))]
     fn results(&self, command: &str) -> PyResult<Results> {
         let store = lock(&self.store).take().ok_or_else(emptied)?;

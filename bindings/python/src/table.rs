@@ -1,5 +1,5 @@
-//! Tables as Arrow: handed over by the Arrow C stream interface, which pyarrow, pandas, polars and DuckDB read without
-//! a copy.
+//! Tables as Arrow: handed over by the Arrow C stream interface, which pyarrow, pandas, polars and
+//! DuckDB read without a copy.
 
 use std::sync::Arc;
 

@@ -30,8 +30,9 @@ fn read(path: &Path, receiver: Option<&Path>, options: Options) -> Result<Report
     Ok(compare(&mut open(path)?, &mut open(receiver)?, clocks, options, ()).0)
 }
 
-/// Analyses a capture, beside the receivers' capture if given. Returns a table of streams, with each number of the JSON of
-/// `thinstream trace`; a table of latencies, by stream and kind; and the JSON. See `thinstream.trace`.
+/// Analyses a capture, beside the receivers' capture if given. Returns a table of streams, with
+/// each number of the JSON of `thinstream trace`; a table of latencies, by stream and kind; and the
+/// JSON. See `thinstream.trace`.
 #[pyfunction]
 #[pyo3(signature = (path, *, receiver=None, hosts=vec![], ports=vec![], udp_ports=vec![], start="0s", end=None, interface=None))]
 #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
@@ -125,7 +126,8 @@ fn kinds(stream: &StreamReport) -> Vec<(&'static str, Latency)> {
     known.into_iter().chain(delays).collect()
 }
 
-/// A row for each stream, a column for each of its numbers: `retransmissions.by_order.first`. Lists are left out.
+/// A row for each stream, a column for each of its numbers: `retransmissions.by_order.first`. Lists
+/// are left out.
 fn streams(report: &Report) -> PyResult<Table> {
     let flat: Vec<Vec<(String, Value)>> = report
         .streams

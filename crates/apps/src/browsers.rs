@@ -102,8 +102,8 @@ fn options_of_visitors() -> ListenerOptions {
     ListenerOptions { server: Some(server), ..ListenerOptions::default() }
 }
 
-/// Address of the listener behind the link, for a page served at `page`. Firefox takes no answer to its checks that
-/// tells it a loopback address, and behind the link an answer tells the link's.
+/// Address of the listener behind the link, for a page served at `page`. Firefox takes no answer to
+/// its checks that tells it a loopback address, and behind the link an answer tells the link's.
 fn behind_the_link(page: IpAddr) -> IpAddr {
     let page = match page {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),

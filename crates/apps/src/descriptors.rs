@@ -2,8 +2,8 @@
 
 use std::fs::File;
 
-/// Descriptors that a command takes before its first packet: for the runtime, its signals, a socket,
-/// and what it reads and writes.
+/// Descriptors that a command takes before its first packet: for the runtime, its signals, a
+/// socket, and what it reads and writes.
 const NEEDED: usize = 10;
 
 /// There are too few file descriptors.
@@ -15,8 +15,8 @@ pub struct TooFewDescriptors {
     left: usize,
 }
 
-/// Whether the system gives as many as a command takes. To be asked before the runtime is made, which panics
-/// where there are too few for its signals.
+/// Whether the system gives as many as a command takes. To be asked before the runtime is made,
+/// which panics where there are too few for its signals.
 ///
 /// # Errors
 /// [`TooFewDescriptors`], with the number that there are.

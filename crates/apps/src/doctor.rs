@@ -1,5 +1,6 @@
-//! `thinstream doctor`: the abilities of this machine for thin streams, each with its consequence, and those of its
-//! kernel's TCP. Changes nothing; the effect of the kernel's options is measured in virtual time.
+//! `thinstream doctor`: the abilities of this machine for thin streams, each with its consequence,
+//! and those of its kernel's TCP. Changes nothing; the effect of the kernel's options is measured
+//! in virtual time.
 
 mod kernel;
 mod laboratory;
@@ -64,7 +65,8 @@ pub enum State {
     Missing,
 }
 
-/// Looks at the machine; options of the kernel are measured if `measure` says so, which takes seconds of processor time.
+/// Looks at the machine; options of the kernel are measured if `measure` says so, which takes
+/// seconds of processor time.
 ///
 /// # Errors
 /// Where the measurement fails.
@@ -106,8 +108,8 @@ fn add(table: &mut Table, name: &str, text: &str, command: Option<&str>, columns
 }
 
 impl Diagnosis {
-    /// Text for people: a paragraph for each finding, then the kernel's options and a table of their effects, in lines
-    /// of at most this number of columns. Commands stay whole.
+    /// Text for people: a paragraph for each finding, then the kernel's options and a table of
+    /// their effects, in lines of at most this number of columns. Commands stay whole.
     pub fn text(&self, columns: usize) -> String {
         let mut table = Table::new(2);
         for finding in &self.findings {

@@ -1,7 +1,9 @@
-//! `thinstream edge`: TCP of unmodified clients ends in the userspace stack, and goes on to local services.
+//! `thinstream edge`: TCP of unmodified clients ends in the userspace stack, and goes on to local
+//! services.
 //!
-//! A TUN device carries what the system routes to the edge's addresses. Each connection that a client opens there is
-//! one task (`flow`) between the stack and an ordinary TCP connection to the service.
+//! A TUN device carries what the system routes to the edge's addresses. Each connection that a
+//! client opens there is one task (`flow`) between the stack and an ordinary TCP connection to the
+//! service.
 
 mod address;
 mod budget;
@@ -95,7 +97,8 @@ pub enum EdgeError {
 /// Notices of an edge while it runs.
 #[derive(Clone, Debug)]
 pub enum EdgeNotice {
-    /// The edge is up: the device's name, the rules by which clients outside reach it, and whether those were applied.
+    /// The edge is up: the device's name, the rules by which clients outside reach it, and whether
+    /// those were applied.
     Ready {
         /// Name of the device.
         device: String,
@@ -108,8 +111,8 @@ pub enum EdgeNotice {
         /// Connections at a time, where the system allows fewer than the services.
         most: Option<usize>,
     },
-    /// The process that holds the rules has ended, and they could not be made again. That is tried again each
-    /// [`EdgeOptions::interval`].
+    /// The process that holds the rules has ended, and they could not be made again. That is tried
+    /// again each [`EdgeOptions::interval`].
     RulesLost {
         /// Reason, as a sentence.
         why: String,
@@ -125,9 +128,9 @@ pub enum EdgeNotice {
     },
 }
 
-/// Runs an edge until the process is asked to end ([`crate::interrupted`]). Then it refuses new connections and
-/// waits for those that exist as long as [`EdgeOptions::drain`] says, or until it is asked again; what is left is
-/// reset, on both sides.
+/// Runs an edge until the process is asked to end ([`crate::interrupted`]). Then it refuses new
+/// connections and waits for those that exist as long as [`EdgeOptions::drain`] says, or until it
+/// is asked again; what is left is reset, on both sides.
 ///
 /// # Errors
 /// See [`EdgeError`].
@@ -139,7 +142,8 @@ pub async fn edge(
     edge_until(options, notice, || async { requests.lock().await.next().await }).await
 }
 
-/// Runs [`edge`], but waits for what `stop` makes instead of signals: once to drain, once more to end.
+/// Runs [`edge`], but waits for what `stop` makes instead of signals: once to drain, once more to
+/// end.
 ///
 /// # Errors
 /// As [`edge`].
@@ -184,8 +188,8 @@ pub async fn edge_until<S: Future<Output = ()>>(
     Ok(running.registry.report().await)
 }
 
-/// Refuses a network that another interface is in: the machine would take addresses of hosts there for its own, its router's
-/// perhaps.
+/// Refuses a network that another interface is in: the machine would take addresses of hosts there
+/// for its own, its router's perhaps.
 fn check_networks(options: &EdgeOptions) -> Result<(), EdgeError> {
     // Where they cannot be listed, the edge is no worse off than without.
     let mut others = ::io::interface_addresses().unwrap_or_default();
@@ -222,7 +226,8 @@ fn wanted(options: &EdgeOptions) -> usize {
     options.services.iter().fold(0, |sum, service| sum.saturating_add(service.max_connections))
 }
 
-/// Connections at a time for which the system lets this process open files, beside those for itself.
+/// Connections at a time for which the system lets this process open files, beside those for
+/// itself.
 fn possible() -> usize {
     const OWN: u64 = 96;
     let files = ::io::raise_descriptor_limit().unwrap_or(1024);
@@ -245,7 +250,8 @@ struct Running {
     /// The survey that the next status is made of.
     surveys: JoinSet<EdgeStatus>,
     clock: Clock,
-    /// Threads of all shards but the first, which the calling thread runs. They outlast what runs on them.
+    /// Threads of all shards but the first, which the calling thread runs. They outlast what runs
+    /// on them.
     _threads: Vec<Thread>,
 }
 

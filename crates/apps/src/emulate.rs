@@ -38,8 +38,8 @@ pub enum EmulateError {
 }
 
 /// Runs the relay until `options.duration` is over or the process is asked to end (Ctrl-C, on Unix
-/// SIGTERM too), and reports what happened. `on_ready` gets the addresses at which it listens, one for
-/// each path.
+/// SIGTERM too), and reports what happened. `on_ready` gets the addresses at which it listens, one
+/// for each path.
 ///
 /// # Errors
 /// See [`EmulateError`]. Errors of single datagrams are counted, not returned.
@@ -107,7 +107,8 @@ fn start(
     Ok(Emulator::start(config, up, down, clock)?)
 }
 
-/// Refuses to forward to an address that no host can have, or back to the relay itself, where datagrams would circle.
+/// Refuses to forward to an address that no host can have, or back to the relay itself, where
+/// datagrams would circle.
 fn check_forward(path: &PathOptions) -> Result<(), EmulateError> {
     let PathOptions { listen, forward, .. } = *path;
     let refuse = |reason| Err(EmulateError::Forward(forward, reason));

@@ -63,8 +63,8 @@ pub(crate) fn unwritten(ended: impl IntoIterator<Item = Result<(), FileError>>) 
     ended.into_iter().filter_map(Result::err).map(Unwritten::from).collect()
 }
 
-/// A file that keeps its contents until something is written, so that a run that fails at once costs no earlier
-/// result.
+/// A file that keeps its contents until something is written, so that a run that fails at once
+/// costs no earlier result.
 struct ResultFile {
     file: File,
     begun: bool,
@@ -143,7 +143,8 @@ pub(crate) struct PacketFile {
 }
 
 impl PacketFile {
-    /// Opens the file, if there is a path. The name of its interface says where packets in it were encrypted on the way.
+    /// Opens the file, if there is a path. The name of its interface says where packets in it were
+    /// encrypted on the way.
     pub(crate) fn create(
         path: Option<&Path>,
         name: &str,

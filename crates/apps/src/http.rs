@@ -20,7 +20,8 @@ const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 /// Time of a connection in all: a browser that takes no answer would otherwise keep it for ever.
 const LIFE: std::time::Duration = std::time::Duration::from_secs(60);
 
-/// Answers requests until the process ends. `answer` gets a request and the addresses of the browser and of this side.
+/// Answers requests until the process ends. `answer` gets a request and the addresses of the
+/// browser and of this side.
 pub(crate) async fn serve<F, A>(tcp: TcpListener, answer: F)
 where
     F: Fn(Request<Incoming>, (SocketAddr, SocketAddr)) -> A + Clone + Send + Sync + 'static,

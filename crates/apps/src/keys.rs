@@ -1,7 +1,8 @@
 //! Files of keys: this side's own, and those of its peers.
 //!
-//! A private key is in a file that its owner alone may read, made with `O_EXCL`, so that a key is never replaced by mistake.
-//! Peers are in lists of one name and one fingerprint a line, as with ssh.
+//! A private key is in a file that its owner alone may read, made with `O_EXCL`, so that a key is
+//! never replaced by mistake. Peers are in lists of one name and one fingerprint a line, as with
+//! ssh.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -68,7 +69,8 @@ fn state_folder() -> Option<PathBuf> {
     service.or_else(|| user.or_else(home).map(|folder| folder.join("thinstream")))
 }
 
-/// Path of a server's key unless a file is named: `key.pem` in `$STATE_DIRECTORY`, or in the user's folder of state.
+/// Path of a server's key unless a file is named: `key.pem` in `$STATE_DIRECTORY`, or in the user's
+/// folder of state.
 ///
 /// # Errors
 /// [`KeyError`] if the user has no such folder.
@@ -173,7 +175,8 @@ fn private(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Adds a line to a list, as a whole or not at all: with half a line the list would be refused from then on.
+/// Adds a line to a list, as a whole or not at all: with half a line the list would be refused from
+/// then on.
 fn add_line(mut list: File, line: &str) -> io::Result<()> {
     let before = list.metadata()?.len();
     // A last line without an end must not swallow the new one.
@@ -224,7 +227,8 @@ pub enum ServerKey {
         /// The server's DNS name or IP address, as the user calls it.
         name: String,
     },
-    /// The key beside its name in a list to which a new name is added with the first key that it proves.
+    /// The key beside its name in a list to which a new name is added with the first key that it
+    /// proves.
     FirstUse {
         /// The list.
         file: PathBuf,
@@ -272,7 +276,8 @@ impl ServerKey {
         append().map_err(|error| FileError::new("write", file, error))
     }
 
-    /// File of the list, and its line with the key that a server is known by and did not present; lines count from 1.
+    /// File of the list, and its line with the key that a server is known by and did not present;
+    /// lines count from 1.
     pub(crate) fn place_of(&self, refusal: &Refusal) -> Option<(PathBuf, usize)> {
         let (ServerKey::FirstUse { file, .. }, Refusal::Changed { name, .. }) = (self, refusal)
         else {

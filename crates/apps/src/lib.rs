@@ -6,7 +6,8 @@
 //! - [`emulate`]: the virtual link as a relay of UDP datagrams.
 //! - [`doctor`]: the abilities of a machine, and of its kernel's own TCP.
 //! - [`live`]: the laboratory as a page.
-//! - [`edge`]: unmodified clients' TCP, ended in the userspace stack and forwarded to local services.
+//! - [`edge`]: unmodified clients' TCP, ended in the userspace stack and forwarded to local
+//!   services.
 //!
 //! ```
 //! # #[cfg(target_os = "linux")]

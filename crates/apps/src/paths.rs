@@ -78,8 +78,8 @@ fn name(state: PathState) -> &'static str {
     }
 }
 
-/// Waits for changes of paths and describes them, one line for those that came at once; `None` once the association
-/// has ended.
+/// Waits for changes of paths and describes them, one line for those that came at once; `None` once
+/// the association has ended.
 pub(crate) async fn next_changes(association: &Association) -> Option<Vec<String>> {
     let first = association.path_event().await?;
     let mut events = vec![first];
@@ -87,8 +87,8 @@ pub(crate) async fn next_changes(association: &Association) -> Option<Vec<String
     Some(describe(&events))
 }
 
-/// `12.3 s: path 127.0.0.1:9901 potentially failed; data takes 127.0.0.2:9901`. That the first path was
-/// confirmed goes without saying.
+/// `12.3 s: path 127.0.0.1:9901 potentially failed; data takes 127.0.0.2:9901`. That the first path
+/// was confirmed goes without saying.
 fn describe(events: &[PathEvent]) -> Vec<String> {
     let told = |event: &PathEvent| event.path > 0 || event.change != PathChange::Confirmed;
     let events: Vec<_> = events.iter().copied().filter(told).collect();

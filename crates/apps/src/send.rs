@@ -44,17 +44,21 @@ use source::Source;
 pub struct SendOptions {
     /// The server.
     pub to: SocketAddr,
-    /// An address of the other family that the server's name has, too: tried where `to` does not answer soon.
+    /// An address of the other family that the server's name has, too: tried where `to` does not
+    /// answer soon.
     pub other: Option<SocketAddr>,
     /// Further addresses of the server, as far as they are known; it tells them by itself.
     pub further: Vec<SocketAddr>,
-    /// Addresses to send from, those of all paths of a multihomed client; none leaves it to the system.
+    /// Addresses to send from, those of all paths of a multihomed client; none leaves it to the
+    /// system.
     pub local: Vec<SocketAddr>,
     /// Encapsulation of packets.
     pub encapsulation: Encapsulation,
-    /// Key by which the server knows this client; without one, a new key serves until the client ends.
+    /// Key by which the server knows this client; without one, a new key serves until the client
+    /// ends.
     pub identity: Option<Identity>,
-    /// Evidence by which this client recognizes the server; none for packets in plain alone, which prove no key.
+    /// Evidence by which this client recognizes the server; none for packets in plain alone, which
+    /// prove no key.
     pub server: Option<ServerKey>,
     /// The server's SCTP port.
     pub sctp_port: u16,
@@ -70,12 +74,13 @@ pub struct SendOptions {
     pub policy_name: String,
     /// Recovery of this side.
     pub policy: Arc<RecoveryPolicy>,
-    /// Further options of associations: switchover, heartbeats, extensions. Policy and streams are those of the fields
-    /// above.
+    /// Further options of associations: switchover, heartbeats, extensions. Policy and streams are
+    /// those of the fields above.
     pub association: AssociationOptions,
     /// Lifetime of a message; older ones are abandoned and counted. `None`: unlimited.
     pub lifetime: Option<Duration>,
-    /// Whether the server's clock is as good as this machine's, so that one-way latency means something.
+    /// Whether the server's clock is as good as this machine's, so that one-way latency means
+    /// something.
     pub same_clock: bool,
     /// Bytes that the association may hold.
     pub memory: usize,
@@ -83,8 +88,8 @@ pub struct SendOptions {
     pub connect_timeout: Duration,
     /// Silence of the server after which it counts as dead; none: as RFC 9260 counts.
     pub dead_after: Option<Duration>,
-    /// Whether to set up another association where one fails, and to go on; each time for as long as
-    /// `connect_timeout`.
+    /// Whether to set up another association where one fails, and to go on; each time for as long
+    /// as `connect_timeout`.
     pub reconnect: bool,
     /// Time limit for the answers after the last message, and then for the shutdown.
     pub patience: Duration,
@@ -144,7 +149,8 @@ pub enum Input {
 pub enum Framing {
     /// One message a line, without the end of the line; empty lines are left out.
     Lines,
-    /// Each message follows its length, 4 bytes in network byte order; messages of length 0 are left out.
+    /// Each message follows its length, 4 bytes in network byte order; messages of length 0 are
+    /// left out.
     LengthPrefixed,
 }
 
@@ -200,9 +206,9 @@ impl SendOptions {
     }
 }
 
-/// Sends everything, or until the process is asked to end (Ctrl-C, on Unix SIGTERM too), waits for the
-/// answers, closes the association and reports what happened. An association that fails on the way does
-/// not fail the call: the report says so.
+/// Sends everything, or until the process is asked to end (Ctrl-C, on Unix SIGTERM too), waits for
+/// the answers, closes the association and reports what happened. An association that fails on the
+/// way does not fail the call: the report says so.
 ///
 /// # Errors
 /// See [`SendFailure`].

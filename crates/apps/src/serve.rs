@@ -1,4 +1,5 @@
-//! `thinstream serve`: a server that answers measuring clients, or swallows what they send, and counts.
+//! `thinstream serve`: a server that answers measuring clients, or swallows what they send, and
+//! counts.
 
 mod client;
 mod report;
@@ -29,7 +30,8 @@ use client::{Client, Totals};
 /// Options of a server.
 #[derive(Clone, Debug)]
 pub struct ServeOptions {
-    /// Addresses to listen at, one or the several of a multihomed server; port 0 selects a free port.
+    /// Addresses to listen at, one or the several of a multihomed server; port 0 selects a free
+    /// port.
     pub listen: Vec<SocketAddr>,
     /// Encapsulation of packets.
     pub encapsulation: Encapsulation,
@@ -47,19 +49,19 @@ pub struct ServeOptions {
     pub policy_name: String,
     /// Recovery of its associations.
     pub policy: Arc<RecoveryPolicy>,
-    /// Further options of associations: switchover, heartbeats, extensions. Policy and streams are those of the fields
-    /// above.
+    /// Further options of associations: switchover, heartbeats, extensions. Policy and streams are
+    /// those of the fields above.
     pub association: AssociationOptions,
     /// Silence of a client after which it counts as dead; none: as RFC 9260 counts.
     pub dead_after: Option<Duration>,
-    /// Whether clients on other machines have a clock as good as the same, so that one-way latency means
-    /// something.
+    /// Whether clients on other machines have a clock as good as the same, so that one-way latency
+    /// means something.
     pub same_clock: bool,
-    /// Clients that may be there at once; none: as many as the endpoint has places for by default, or one for each
-    /// 16 KiB of `memory` if that is less.
+    /// Clients that may be there at once; none: as many as the endpoint has places for by default,
+    /// or one for each 16 KiB of `memory` if that is less.
     pub max_associations: Option<usize>,
-    /// Clients of one address, with IPv6 of one network of 64 bits, that may be there at once; none: an eighth of
-    /// all, at least 64.
+    /// Clients of one address, with IPv6 of one network of 64 bits, that may be there at once;
+    /// none: an eighth of all, at least 64.
     pub max_per_peer: Option<usize>,
     /// Bytes that all associations together may hold.
     pub memory: usize,
@@ -117,8 +119,8 @@ pub enum ServeError {
     Endpoint(#[from] EndpointError),
 }
 
-/// Serves until `options.duration` is over or the process is asked to end (Ctrl-C, on Unix SIGTERM too),
-/// and reports what happened. Associations that are still there are then aborted.
+/// Serves until `options.duration` is over or the process is asked to end (Ctrl-C, on Unix SIGTERM
+/// too), and reports what happened. Associations that are still there are then aborted.
 ///
 /// # Errors
 /// See [`ServeError`].
@@ -134,8 +136,8 @@ pub(crate) fn addresses(all: &[SocketAddr]) -> String {
     all.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// Runs [`serve`], but ends with `stop` instead of signals. `on_ready` gets the (first) address at which
-/// it listens.
+/// Runs [`serve`], but ends with `stop` instead of signals. `on_ready` gets the (first) address at
+/// which it listens.
 ///
 /// # Errors
 /// As [`serve`].
@@ -230,7 +232,8 @@ fn endpoint_options(options: &ServeOptions, clock: Clock, packets: &PacketFile) 
     }
 }
 
-/// Bytes of memory for which there is a place for a client: what a thin stream takes, several times over.
+/// Bytes of memory for which there is a place for a client: what a thin stream takes, several times
+/// over.
 const MEMORY_PER_PLACE: usize = 16 << 10;
 
 /// Address of a client, and its key if it has proved one.

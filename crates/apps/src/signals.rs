@@ -1,19 +1,19 @@
 //! The signals by which a process is asked to end.
 
-/// Resolves when the process is asked to end: Ctrl-C; on Unix SIGTERM, SIGHUP and SIGQUIT too, those two unless
-/// they were ignored when the process began, as `nohup` has it.
+/// Resolves when the process is asked to end: Ctrl-C; on Unix SIGTERM, SIGHUP and SIGQUIT too,
+/// those two unless they were ignored when the process began, as `nohup` has it.
 pub async fn interrupted() {
     Requests::new().next().await;
 }
 
-/// The signals of a process that is asked to end, one after the other. None is missed between two calls of
-/// [`Requests::next`].
+/// The signals of a process that is asked to end, one after the other. None is missed between two
+/// calls of [`Requests::next`].
 #[derive(Debug)]
 pub(crate) struct Requests {
     #[cfg(unix)]
     signals: [Option<tokio::signal::unix::Signal>; 4],
-    /// Whether a signal has arrived. After that, the end of the terminal asks for nothing more: the system may report
-    /// it more than once.
+    /// Whether a signal has arrived. After that, the end of the terminal asks for nothing more:
+    /// the system may report it more than once.
     asked: bool,
 }
 
@@ -64,8 +64,8 @@ async fn one(signal: &mut Option<tokio::signal::unix::Signal>) {
     std::future::pending().await
 }
 
-/// The set of signals that this process ignores, the first in the lowest bit; empty where the system does not report
-/// it.
+/// The set of signals that this process ignores, the first in the lowest bit; empty where the
+/// system does not report it.
 #[cfg(unix)]
 fn ignored() -> u64 {
     std::fs::read_to_string("/proc/self/status").map_or(0, |status| ignored_in(&status))

@@ -1,9 +1,9 @@
 //! Messages between measuring clients and servers.
 //!
-//! A measuring message is a [`lab::Probe`] sent with the payload protocol identifier [`MEASURED`]; the
-//! due time in it counts from 1970, by the sender's clock. A server that echoes answers it with the time
-//! at which it received it, 8 bytes in network byte order, counted likewise by its own clock, and the
-//! message as it came. Messages with other identifiers come back as they are.
+//! A measuring message is a [`lab::Probe`] sent with the payload protocol identifier [`MEASURED`];
+//! the due time in it counts from 1970, by the sender's clock. A server that echoes answers it with
+//! the time at which it received it, 8 bytes in network byte order, counted likewise by its own
+//! clock, and the message as it came. Messages with other identifiers come back as they are.
 
 use base::{Duration, Instant};
 use bytes::{BufMut, Bytes, BytesMut};
@@ -36,14 +36,15 @@ pub(crate) fn answer(received: Instant, message: &Payload) -> Bytes {
     answer.freeze()
 }
 
-/// Time at which the server received a message, and the message as it came back; none of an answer too short.
+/// Time at which the server received a message, and the message as it came back; none of an answer
+/// too short.
 pub(crate) fn read_answer(answer: &[u8]) -> Option<(Instant, &[u8])> {
     let (stamp, message) = answer.split_first_chunk()?;
     Some((Instant::from_nanos(u64::from_be_bytes(*stamp)), message))
 }
 
-/// Whether `remote` is this machine, so that its clock is ours: a loopback address, or one from which
-/// the system itself would send to it.
+/// Whether `remote` is this machine, so that its clock is ours: a loopback address, or one from
+/// which the system itself would send to it.
 pub(crate) fn is_this_machine(remote: std::net::SocketAddr) -> bool {
     let ip = remote.ip().to_canonical();
     if ip.is_loopback() {
@@ -57,8 +58,8 @@ pub(crate) fn is_this_machine(remote: std::net::SocketAddr) -> bool {
     connected().is_ok_and(|local| local.ip().to_canonical() == ip)
 }
 
-/// A latency by two readings of one clock; none when the earlier reading is the later one by more than
-/// clocks of one machine can differ.
+/// A latency by two readings of one clock; none when the earlier reading is the later one by more
+/// than clocks of one machine can differ.
 pub(crate) fn between(earlier: Instant, later: Instant) -> Option<Duration> {
     const SLACK: Duration = Duration::from_millis(1);
     (later + SLACK >= earlier).then(|| later.since(earlier))

@@ -9,8 +9,8 @@ use thinstream::{AssociationStats, Encapsulation};
 use crate::paths::{self, PathReport};
 use crate::retransmissions::Retransmissions;
 
-/// Counters of one side of an association. Of associations that followed each other, counts are those of all, and times,
-/// windows and shares those of the last.
+/// Counters of one side of an association. Of associations that followed each other, counts are
+/// those of all, and times, windows and shares those of the last.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TransferReport {
     /// Chunks sent again, by cause and order.
@@ -21,7 +21,8 @@ pub struct TransferReport {
     pub timeouts: u64,
     /// SCTP packets sent for the association.
     pub packets_sent: u64,
-    /// Bytes of those packets, IP and UDP headers and encryption included; those of its handshake are not.
+    /// Bytes of those packets, IP and UDP headers and encryption included; those of its handshake
+    /// are not.
     pub bytes_sent: u64,
     /// SCTP packets received for the association.
     pub packets_received: u64,
@@ -90,7 +91,8 @@ impl TransferReport {
         self.queueing_max_ms = self.queueing_max_ms.max(other.queueing_max_ms);
     }
 
-    /// Adds the counters of another of `count` associations; of times, windows and shares the sum becomes their mean.
+    /// Adds the counters of another of `count` associations; of times, windows and shares the sum
+    /// becomes their mean.
     pub(crate) fn add(&mut self, other: &TransferReport, count: usize) {
         self.add_counts(other);
         let TransferReport { srtt_ms, queueing_mean_ms, .. } = *other;

@@ -33,7 +33,8 @@ async fn ask(server: SocketAddr, request: &str, content: &str, body: &str) -> (u
         "{request} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {content}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).await.unwrap();
-    // A server that refuses the body may close the connection before the client has sent all of the body.
+    // A server that refuses the body may close the connection before the client has sent all of the
+    // body.
     let _ = stream.write_all(body.as_bytes()).await;
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer).await;
@@ -161,8 +162,9 @@ async fn offers_of_one_host_are_bounded() {
     assert!(status == 503 && reason.contains("too many offers of this host"), "{status} {reason}");
 }
 
-/// The answer of a server to a client that sends `sent` and then nothing, until the server closes the connection. The
-/// clock stands still while any task runs, and advances to the next deadline when all wait.
+/// The answer of a server to a client that sends `sent` and then nothing, until the server closes
+/// the connection. The clock stands still while any task runs, and advances to the next deadline
+/// when all wait.
 async fn answer_to_a_slow_client(sent: &str) -> String {
     let server = server().await;
     let mut stream = TcpStream::connect(server).await.unwrap();
@@ -250,7 +252,8 @@ async fn requests_smuggled_into_others_are_refused_and_nothing_is_upgraded() {
     let length = inner.len();
     let post = format!("POST /offer HTTP/1.1\r\nHost: localhost\r\nContent-Type: {SDP}\r\n");
     let sent = [
-        // Two lengths; a length and chunks; chunks under other names, of wrong sizes, with more behind.
+        // Two lengths; a length and chunks; chunks under other names, of wrong sizes, with more
+        // behind.
         format!("{post}Content-Length: 0\r\nContent-Length: {length}\r\n\r\n{inner}"),
         format!("{post}Content-Length: 0, {length}\r\n\r\n{inner}"),
         format!("{post}Content-Length: +0\r\n\r\n{inner}"),

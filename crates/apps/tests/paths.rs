@@ -1,4 +1,5 @@
-//! Two relayed paths over loopback, of which the first dies: server, relays and client in one process.
+//! Two relayed paths over loopback, of which the first dies: server, relays and client in one
+//! process.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 use std::net::{SocketAddr, UdpSocket};
@@ -128,7 +129,7 @@ async fn what_goes_on_two_paths_at_once_does_not_wait_for_a_timer() {
     place(&lines, "path 127.0.22.2:");
     let redundant: u32 = report.transfer.paths.iter().map(|path| path.redundant_packets).sum();
     assert!(redundant > 0, "{report}");
-    // A loaded machine may hold up any one message; most come in the round-trip time of 40 ms, and none
-    // of those 50 after the death waits for a timer.
+    // A loaded machine may hold up any one message; most come in the round-trip time of 40 ms, and
+    // none of those 50 after the death waits for a timer.
     assert!(report.round_trip_ms.unwrap().p90 < 140.0, "{report}");
 }

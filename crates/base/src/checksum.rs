@@ -1,18 +1,20 @@
-//! The checksum of the Internet (RFC 1071): the ones' complement of the ones' complement sum of 16-bit words. IPv4, ICMP,
-//! TCP and UDP have it.
+//! The checksum of the Internet (RFC 1071): the ones' complement of the ones' complement sum of
+//! 16-bit words. IPv4, ICMP, TCP and UDP have it.
 
 use core::net::IpAddr;
 
-/// A ones' complement sum in the making. It is exact as long as every part that is added but the last has an even length.
+/// A ones' complement sum in the making. It is exact as long as every part that is added but the
+/// last has an even length.
 ///
-/// Words are added in the byte order of the machine, which does not matter as long as the result is stored in that order,
-/// too. Sums 32-bit words (RFC 1071, section 2): the sum of the low halves is the 64-bit sum less the high halves.
+/// Words are added in the byte order of the machine, which does not matter as long as the result is
+/// stored in that order, too. Sums 32-bit words (RFC 1071, section 2): the sum of the low halves is
+/// the 64-bit sum less the high halves.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sum(u64);
 
 impl Sum {
-    /// Begins with the pseudo header of TCP, UDP and ICMPv6 (RFC 9293, section 3.1; RFC 8200, section 8.1) of a packet with
-    /// `length` bytes behind the IP header.
+    /// Begins with the pseudo header of TCP, UDP and ICMPv6 (RFC 9293, section 3.1; RFC 8200,
+    /// section 8.1) of a packet with `length` bytes behind the IP header.
     #[inline]
     pub fn of_pseudo_header(
         source: IpAddr,
@@ -20,7 +22,8 @@ impl Sum {
         protocol: u8,
         length: usize,
     ) -> Sum {
-        // RFC 8200 gives the length four bytes, RFC 9293 two; the sum is the same for what IP can carry.
+        // RFC 8200 gives the length four bytes, RFC 9293 two; the sum is the same for what IP can
+        // carry.
         let [l0, l1, l2, l3] = (length as u32).to_be_bytes();
         let rest = u64::from_ne_bytes([l0, l1, l2, l3, 0, 0, 0, protocol]);
         Sum(rest).add_address(source).add_address(destination)
@@ -61,8 +64,8 @@ impl Sum {
         self.add(sum.wrapping_sub(high << 32) + high).add(u64::from_ne_bytes(last))
     }
 
-    /// The sum in 16 bits, carries added, as a number in the order of the network: what a checksum field holds that others
-    /// complete.
+    /// The sum in 16 bits, carries added, as a number in the order of the network: what a checksum
+    /// field holds that others complete.
     #[inline]
     #[must_use]
     pub fn fold(self) -> u16 {
@@ -73,7 +76,8 @@ impl Sum {
         u16::from_be(sum as u16)
     }
 
-    /// The checksum, as a number in the order of the network; 0 over bytes that hold their right checksum.
+    /// The checksum, as a number in the order of the network; 0 over bytes that hold their right
+    /// checksum.
     #[inline]
     #[must_use]
     pub fn finish(self) -> u16 {

@@ -1,8 +1,9 @@
 //! Times at which the rows of a table (associations, connections, hosts, links) want to be called.
 //!
-//! Most deadlines never come: each acknowledgement moves the retransmission timer on. So the entry of a row may
-//! stand before its true deadline, or for a row that has none any more, and is put right only when it has become the
-//! first: what moves a deadline on costs no more among ten thousand rows than among ten.
+//! Most deadlines never come: each acknowledgement moves the retransmission timer on. So the entry
+//! of a row may stand before its true deadline, or for a row that has none any more, and is put
+//! right only when it has become the first: what moves a deadline on costs no more among ten
+//! thousand rows than among ten.
 
 use core::hint::black_box;
 
@@ -10,10 +11,11 @@ use smallvec::SmallVec;
 
 use crate::time::Instant;
 
-/// Deadlines of the rows of a table: a heap of four children per node that knows where each row stands. Setting
-/// one costs the logarithm of their number at most, and mostly nothing.
+/// Deadlines of the rows of a table: a heap of four children per node that knows where each row
+/// stands. Setting one costs the logarithm of their number at most, and mostly nothing.
 ///
-/// A table of one row, such as that of an endpoint with one connection, has it here and not elsewhere in memory.
+/// A table of one row, such as that of an endpoint with one connection, has it here and not
+/// elsewhere in memory.
 #[derive(Clone, Debug, Default)]
 pub struct Deadlines {
     /// Entries by time, then row: the order in which rows are called.
@@ -43,7 +45,8 @@ impl Entry {
 struct Row {
     /// The true deadline, or [`Instant::FAR_FUTURE`].
     due: Instant,
-    /// Position of its entry in the heap, or [`ABSENT`]. The time of the entry is never after `due`.
+    /// Position of its entry in the heap, or [`ABSENT`]. The time of the entry is never after
+    /// `due`.
     place: u32,
 }
 

@@ -2,8 +2,9 @@
 
 use core::net::{IpAddr, Ipv6Addr};
 
-/// A host as far as its address tells: with IPv6 the network of 64 bits in which it may choose as many addresses as it
-/// likes (RFC 4291, section 2.5.1), with IPv4 the address. An IPv4 address mapped into IPv6 is the IPv4 address.
+/// A host as far as its address tells: with IPv6 the network of 64 bits in which it may choose as
+/// many addresses as it likes (RFC 4291, section 2.5.1), with IPv4 the address. An IPv4 address
+/// mapped into IPv6 is the IPv4 address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Host(Ipv6Addr);
 

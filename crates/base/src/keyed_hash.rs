@@ -6,8 +6,8 @@ use siphasher::sip::SipHasher24;
 
 use crate::random::RandomStream;
 
-/// A key of 128 bits for SipHash-2-4 (Aumasson and Bernstein 2012). It makes numbers that strangers must not guess,
-/// and the places of things in tables whose keys strangers choose.
+/// A key of 128 bits for SipHash-2-4 (Aumasson and Bernstein 2012). It makes numbers that strangers
+/// must not guess, and the places of things in tables whose keys strangers choose.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct HashKey([u8; 16]);
 
@@ -19,7 +19,8 @@ impl core::fmt::Debug for HashKey {
 }
 
 impl HashKey {
-    /// A key from a random stream, which is seeded from the system unless the run is to be repeated.
+    /// A key from a random stream, which is seeded from the system unless the run is to be
+    /// repeated.
     pub fn draw(random: &mut RandomStream) -> HashKey {
         let mut key = [0; 16];
         random.fill(&mut key);
@@ -31,7 +32,8 @@ impl HashKey {
         SipHasher24::new_with_key(&self.0).hash(bytes)
     }
 
-    /// The hash of two addresses with their ports and a number; an IPv4 address is the same as mapped into IPv6.
+    /// The hash of two addresses with their ports and a number; an IPv4 address is the same as
+    /// mapped into IPv6.
     pub fn hash_addresses(&self, a: SocketAddr, b: SocketAddr, number: u64) -> u64 {
         let mut bytes = [0; 44];
         let mut rest = &mut bytes[..];

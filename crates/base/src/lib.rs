@@ -1,6 +1,7 @@
-//! Foundations of all crates of thinstream: virtual and real time in one type, sizes, rates and probabilities that read
-//! as people write them, serial numbers, hosts by their addresses, seeded random streams, keyed hashes, deadlines, the
-//! checksum of the Internet, and the contract of a protocol machine.
+//! Foundations of all crates of thinstream: virtual and real time in one type, sizes, rates and
+//! probabilities that read as people write them, serial numbers, hosts by their addresses, seeded
+//! random streams, keyed hashes, deadlines, the checksum of the Internet, and the contract of a
+//! protocol machine.
 //!
 //! Nothing here reads a clock, draws ambient randomness or touches a socket.
 //!

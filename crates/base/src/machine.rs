@@ -1,12 +1,13 @@
 //! The contract of a sans-IO protocol machine: datagrams, time and application calls in; datagrams,
 //! events and the next deadline out.
 //!
-//! One driver owns a machine. After **every** input ([`Machine::handle_datagram`], [`Machine::handle_icmp`],
-//! [`Machine::handle_timeout`], or an application's call) the driver drains
-//! [`Machine::poll_transmit`] until it has nothing (and the machine's own events), then sleeps until
-//! [`Machine::poll_timeout`]; over real sockets one datagram of each of several peers, and calls that follow from them, may come before
-//! one drain. `now` never goes back; a machine treats an earlier `now` as the latest it saw.
-//! The same inputs at the same times give the same outputs.
+//! One driver owns a machine. After **every** input ([`Machine::handle_datagram`],
+//! [`Machine::handle_icmp`], [`Machine::handle_timeout`], or an application's call) the driver
+//! drains [`Machine::poll_transmit`] until it has nothing (and the machine's own events), then
+//! sleeps until [`Machine::poll_timeout`]; over real sockets one datagram of each of several peers,
+//! and calls that follow from them, may come before one drain. `now` never goes back; a machine
+//! treats an earlier `now` as the latest it saw. The same inputs at the same times give the same
+//! outputs.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -30,8 +31,8 @@ pub enum Ecn {
 
 /// Requests of a datagram's IP header to the network, beside ECN.
 ///
-/// Used where the driver writes IP headers itself (a TUN device). The system's sockets keep their settings, and the
-/// virtual network treats all datagrams alike.
+/// Used where the driver writes IP headers itself (a TUN device). The system's sockets keep their
+/// settings, and the virtual network treats all datagrams alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IpService {
     /// Differentiated services codepoint (RFC 2474), 0 to 63.
@@ -58,7 +59,8 @@ pub struct DatagramMeta {
     pub remote: SocketAddr,
     /// Codepoint in its IP header.
     pub ecn: Ecn,
-    /// Host that sent it, where a layer below the machine proved that; none where packets are not authenticated.
+    /// Host that sent it, where a layer below the machine proved that; none where packets are not
+    /// authenticated.
     pub origin: Option<Origin>,
 }
 
@@ -79,8 +81,8 @@ pub struct Transmit {
     pub remote: SocketAddr,
     /// Codepoint for its IP header.
     pub ecn: Ecn,
-    /// Whether it must arrive in one piece or not at all (the DF bit), as path MTU discovery wants it. If
-    /// not, IP may fragment it.
+    /// Whether it must arrive in one piece or not at all (the DF bit), as path MTU discovery wants
+    /// it. If not, IP may fragment it.
     pub dont_fragment: bool,
     /// Requests of the IP header to the network.
     pub service: IpService,
@@ -91,7 +93,8 @@ pub struct Transmit {
 /// Report of an ICMP message about a datagram that was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IcmpError {
-    /// The datagram is larger than a link's MTU on its way (*fragmentation needed*, *packet too big*).
+    /// The datagram is larger than a link's MTU on its way (*fragmentation needed*, *packet too
+    /// big*).
     PacketTooBig {
         /// Bytes of an IP packet that the link takes.
         mtu: u32,
@@ -102,8 +105,8 @@ pub enum IcmpError {
     Unreachable,
 }
 
-/// An ICMP message about a datagram that was sent. Any host may have sent it: a machine trusts it only as
-/// far as its quotation proves that its sender saw the datagram.
+/// An ICMP message about a datagram that was sent. Any host may have sent it: a machine trusts it
+/// only as far as its quotation proves that its sender saw the datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Icmp<'a> {
     /// The address that it left from, if the driver knows: the source in the quoted IP header.
@@ -123,10 +126,12 @@ pub struct Icmp<'a> {
 pub struct Datagram {
     /// The bytes that the UDP or IP header precedes: all of them, or the first if there is a tail.
     pub head: Bytes,
-    /// The bytes that follow `head`, where they lie elsewhere in memory (see [`TransmitBuffer::tail`]); mostly empty.
+    /// The bytes that follow `head`, where they lie elsewhere in memory (see
+    /// [`TransmitBuffer::tail`]); mostly empty.
     pub tail: Bytes,
-    /// Whether the driver vouches that the bytes are those that were sent: a network card has verified them, or they
-    /// never were on a wire. The machine does not look at the checksum then, which need not even be right.
+    /// Whether the driver vouches that the bytes are those that were sent: a network card has
+    /// verified them, or they never were on a wire. The machine does not look at the checksum
+    /// then, which need not even be right.
     pub verified: bool,
 }
 
@@ -166,21 +171,22 @@ impl From<Vec<u8>> for Datagram {
 
 /// Buffer into which a [`Machine`] writes a datagram that leaves.
 ///
-/// A `Vec<u8>` takes all of its bytes, checksum included. A driver within the process may take less with
-/// [`GatheredBuffer`].
+/// A `Vec<u8>` takes all of its bytes, checksum included. A driver within the process may take less
+/// with [`GatheredBuffer`].
 pub trait TransmitBuffer {
     /// The datagram, or its head if the end goes to [`TransmitBuffer::tail`], is appended here.
     fn head(&mut self) -> &mut Vec<u8>;
 
     /// Offered by drivers whose datagrams never leave the process, and which hand them over with
-    /// [`Datagram::verified`]. As with the offloads of a network card, a machine may leave out checksums, and put the
-    /// end of the datagram here (empty before) as it lies in memory instead of copying it. A machine may ignore it.
+    /// [`Datagram::verified`]. As with the offloads of a network card, a machine may leave out
+    /// checksums, and put the end of the datagram here (empty before) as it lies in memory
+    /// instead of copying it. A machine may ignore it.
     fn tail(&mut self) -> Option<&mut Bytes> {
         None
     }
 
-    /// The datagram is for this host alone: a layer that authenticates hosts gives it to no other that may be at the
-    /// same address. Drivers without such a layer ignore it.
+    /// The datagram is for this host alone: a layer that authenticates hosts gives it to no other
+    /// that may be at the same address. Drivers without such a layer ignore it.
     fn only_for(&mut self, _origin: Origin) {}
 }
 
@@ -190,7 +196,8 @@ impl TransmitBuffer for Vec<u8> {
     }
 }
 
-/// Takes the end of a datagram as it lies in memory, and asks for no checksum; for one datagram at a time.
+/// Takes the end of a datagram as it lies in memory, and asks for no checksum; for one datagram at
+/// a time.
 #[derive(Clone, Debug, Default)]
 pub struct GatheredBuffer {
     /// The first bytes of the datagram: headers, and payload that is not gathered.
@@ -214,13 +221,15 @@ pub trait Machine {
     /// Input: a datagram arrived. A bad one is counted and dropped.
     fn handle_datagram(&mut self, now: Instant, meta: DatagramMeta, datagram: Datagram);
 
-    /// Input: an ICMP message arrived. A machine verifies it against the datagram that it quotes before it counts.
+    /// Input: an ICMP message arrived. A machine verifies it against the datagram that it quotes
+    /// before it counts.
     fn handle_icmp(&mut self, now: Instant, icmp: Icmp<'_>);
 
     /// Input: time has come to `now`. Harmless when nothing is due.
     fn handle_timeout(&mut self, now: Instant);
 
-    /// Output: writes the next datagram to `buffer` and says where it goes; none when there is no more.
+    /// Output: writes the next datagram to `buffer` and says where it goes; none when there is no
+    /// more.
     fn poll_transmit(&mut self, now: Instant, buffer: &mut dyn TransmitBuffer) -> Option<Transmit>;
 
     /// Output: the next instant at which [`Machine::handle_timeout`] wants to be called.
@@ -236,7 +245,8 @@ pub fn join_bytes(head: Bytes, tail: Bytes) -> Bytes {
     }
 }
 
-/// A type that holds a machine and adds to it what an application does; it implements [`Machine`] by delegation.
+/// A type that holds a machine and adds to it what an application does; it implements [`Machine`]
+/// by delegation.
 pub trait Holder {
     /// The machine that it holds: `dyn Machine` where it is one of several.
     type Held: Machine + ?Sized;

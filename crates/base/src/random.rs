@@ -13,8 +13,8 @@ pub struct Purpose<'a>(pub &'a str, pub u64);
 ///
 /// Protocol secrets come from such a stream too; the driver then seeds it from the system.
 ///
-/// A stream that has drawn nothing yet, or [rests](RandomStream::rest), takes 56 bytes; its generator, which computes four
-/// blocks at a time, takes 320.
+/// A stream that has drawn nothing yet, or [rests](RandomStream::rest), takes 56 bytes; its
+/// generator, which computes four blocks at a time, takes 320.
 #[derive(Clone, Debug)]
 pub struct RandomStream {
     seed: [u8; 32],
@@ -37,7 +37,8 @@ impl RandomStream {
         RandomStream { seed, stream: 0, position: 0, generator: None }
     }
 
-    /// Frees the generator's memory until the next draw, which continues the stream: for owners that draw seldom.
+    /// Frees the generator's memory until the next draw, which continues the stream: for owners
+    /// that draw seldom.
     pub fn rest(&mut self) {
         if let Some(generator) = self.generator.take() {
             self.position = generator.get_word_pos() as u64;
@@ -65,7 +66,8 @@ impl RandomStream {
         self.generator().fill_bytes(bytes);
     }
 
-    /// A uniform integer in `0..bound` (Lemire's multiplication; the bias is below 2⁻³²); 0 for bound 0.
+    /// A uniform integer in `0..bound` (Lemire's multiplication; the bias is below 2⁻³²); 0 for
+    /// bound 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }

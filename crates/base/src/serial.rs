@@ -2,8 +2,8 @@
 
 /// Defines a wrapping sequence number over `u16` or `u32`.
 ///
-/// The type deliberately has no `Ord` and no `-`: "later" only makes sense for two numbers less than
-/// half the space apart, and no subtraction of a peer's number may panic.
+/// The type deliberately has no `Ord` and no `-`: "later" only makes sense for two numbers less
+/// than half the space apart, and no subtraction of a peer's number may panic.
 #[macro_export]
 macro_rules! serial_number {
     ($(#[$doc:meta])* $name:ident, $int:ty, $signed:ty) => {

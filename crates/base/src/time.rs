@@ -61,7 +61,8 @@ impl Instant {
         self.as_nanos() as f64 / 1e9
     }
 
-    /// Microseconds since the origin, which wrap after 71 minutes: an instant in four bytes, for times far shorter.
+    /// Microseconds since the origin, which wrap after 71 minutes: an instant in four bytes, for
+    /// times far shorter.
     pub const fn wrapping_micros(self) -> u32 {
         (self.as_nanos() / 1_000) as u32
     }
@@ -71,7 +72,8 @@ impl Instant {
         Duration(self.0.get().saturating_sub(earlier.0.get()))
     }
 
-    /// This moment, or the next that is a whole multiple of `step` from the origin; with a step of zero this moment.
+    /// This moment, or the next that is a whole multiple of `step` from the origin; with a step of
+    /// zero this moment.
     #[must_use]
     pub const fn round_up(self, step: Duration) -> Instant {
         match self.as_nanos().checked_next_multiple_of(step.0) {
@@ -119,7 +121,8 @@ impl Duration {
         Duration(secs.saturating_mul(1_000_000_000))
     }
 
-    /// A span of `secs` seconds; negative and not-a-number become zero, too large becomes the longest.
+    /// A span of `secs` seconds; negative and not-a-number become zero, too large becomes the
+    /// longest.
     pub fn from_secs_f64(secs: f64) -> Self {
         Duration((secs * 1e9) as u64)
     }
@@ -283,7 +286,8 @@ impl fmt::Debug for Duration {
     }
 }
 
-/// Prints the shortest exact form that [`Duration::from_str`] reads back: `1.5s`, `250ms`, `20us`, `7ns`.
+/// Prints the shortest exact form that [`Duration::from_str`] reads back: `1.5s`, `250ms`, `20us`,
+/// `7ns`.
 impl fmt::Display for Duration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unit, name) = match self.0 {
@@ -305,7 +309,8 @@ impl fmt::Display for Duration {
 impl FromStr for Duration {
     type Err = ParseQuantityError;
 
-    /// Reads `50ms`, `1.5s`, `200us`, `7ns`, `2min`, `1h`. A number without a unit is refused, except for 0.
+    /// Reads `50ms`, `1.5s`, `200us`, `7ns`, `2min`, `1h`. A number without a unit is refused,
+    /// except for 0.
     fn from_str(text: &str) -> Result<Duration, ParseQuantityError> {
         const FORM: &str = "a duration such as 50ms, 1.5s or 2min";
         let (number, unit) = split_number(text, FORM)?;

@@ -39,7 +39,8 @@ impl FromStr for HostPort {
     }
 }
 
-/// A host in the one form by which known peers are told apart: letters of names small, addresses as short as they can be.
+/// A host in the one form by which known peers are told apart: letters of names small, addresses as
+/// short as they can be.
 fn one_form(host: &str) -> String {
     let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
     let (address, zone) = inner.map_or(("", None), |inner| match inner.split_once('%') {
@@ -77,8 +78,8 @@ impl HostPort {
         Ok(self.resolve_both(None)?.0)
     }
 
-    /// The first address that the system's resolver knows for the host, and the first of the other family. With
-    /// `is_ipv4`, only the first address of that family, if there is one.
+    /// The first address that the system's resolver knows for the host, and the first of the other
+    /// family. With `is_ipv4`, only the first address of that family, if there is one.
     pub(crate) fn resolve_both(
         &self,
         is_ipv4: Option<bool>,
@@ -111,7 +112,8 @@ pub(crate) struct LocalAddress(pub(crate) SocketAddr);
 impl FromStr for LocalAddress {
     type Err = ParseQuantityError;
 
-    /// Reads `10.0.0.1`, `10.0.0.1:9899`, `::1`, `[::1]:9899`, `fe80::1%eth0`, `[fe80::1%eth0]:9899`.
+    /// Reads `10.0.0.1`, `10.0.0.1:9899`, `::1`, `[::1]:9899`, `fe80::1%eth0`,
+    /// `[fe80::1%eth0]:9899`.
     fn from_str(text: &str) -> Result<LocalAddress, ParseQuantityError> {
         let alone = || text.parse::<IpAddr>().ok().map(|ip| SocketAddr::new(ip, 0));
         let zoned = || {
@@ -155,7 +157,8 @@ pub(crate) fn check_distinct(local: &[LocalAddress]) -> Result<(), Failure> {
     }
 }
 
-/// Refuses addresses between which there is no way, since they are not of the family of the server's.
+/// Refuses addresses between which there is no way, since they are not of the family of the
+/// server's.
 pub(crate) fn check_family(
     to: SocketAddr,
     local: &[LocalAddress],

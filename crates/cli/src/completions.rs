@@ -32,8 +32,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// For example: thinstream man lab run, or thinstream man ~/.local/share/man/man1
 #[derive(clap::Args)]
 pub(crate) struct ManArguments {
-    /// Command whose page is shown, or a directory for thinstream.1, thinstream-demo.1 and so on. Without it, all pages
-    /// are shown.
+    /// Command whose page is shown, or a directory for thinstream.1, thinstream-demo.1 and so on.
+    /// Without it, all pages are shown.
     #[arg(value_name = "COMMAND..|DIR")]
     what: Vec<PathBuf>,
 }
@@ -95,7 +95,8 @@ fn is_shown(program: &mut Command, page: &[u8]) -> bool {
     child.wait().is_ok_and(|status| status.success())
 }
 
-/// The pages and the names of their files: that of the command itself, then one for each subcommand, however deep.
+/// The pages and the names of their files: that of the command itself, then one for each
+/// subcommand, however deep.
 fn pages() -> Result<Vec<(String, Vec<u8>)>, Failure> {
     let mut command = crate::command();
     command.build();

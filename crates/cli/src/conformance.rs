@@ -11,9 +11,10 @@ use crate::output;
 
 /// Hold the protocol to packetdrill scripts, in virtual time.
 ///
-/// Each script (*.pkt) says which packets and calls come in and which packets must go out, and when.
-/// A script is run for each system that its #ifdefs tell apart, and passes if it does for one of them, with
-/// every seed. What a script wants and there is not is a reason to skip it, never to pass it.
+/// Each script (*.pkt) says which packets and calls come in and which packets must go out, and
+/// when. A script is run for each system that its #ifdefs tell apart, and passes if it does for one
+/// of them, with every seed. What a script wants and there is not is a reason to skip it, never to
+/// pass it.
 ///
 /// Exit codes: 0 no script failed, 1 a script failed, 2 wrong usage.
 #[derive(clap::Args)]
@@ -27,21 +28,24 @@ pub(crate) struct Arguments {
     /// Fail a script if packets follow its last event within three minutes.
     #[arg(long)]
     no_tail: bool,
-    /// Number of choices of tags and TSNs with which each script is run; the second has TSNs that wrap.
+    /// Number of choices of tags and TSNs with which each script is run; the second has TSNs that
+    /// wrap.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     seeds: u64,
-    /// Change one thing at a time in the scripts that pass with --exact and --no-tail, and run these mutants: each must
-    /// fail, or be listed in the folder's equivalent-mutants.txt with its reason.
+    /// Change one thing at a time in the scripts that pass with --exact and --no-tail, and run
+    /// these mutants: each must fail, or be listed in the folder's equivalent-mutants.txt with
+    /// its reason.
     #[arg(long, conflicts_with = "verbose")]
     mutate: bool,
     /// Run about one mutant of N only.
     #[arg(long, value_name = "N", default_value_t = 1, requires = "mutate", value_parser = clap::value_parser!(u64).range(1..))]
     share: u64,
-    /// Define a name for #ifdef, or replace it by a value everywhere. FreeBSD, Linux or STANDARD: run scripts for this
-    /// system only.
+    /// Define a name for #ifdef, or replace it by a value everywhere. FreeBSD, Linux or STANDARD:
+    /// run scripts for this system only.
     #[arg(short = 'D', long = "define", value_name = "NAME[=VALUE]")]
     defines: Vec<Define>,
-    /// Show the deviation in time of each script that passes, and the differences that were ignored.
+    /// Show the deviation in time of each script that passes, and the differences that were
+    /// ignored.
     #[arg(long, short)]
     verbose: bool,
     /// Print the results as one JSON object.

@@ -25,7 +25,8 @@ use crate::output::{self, quoted};
 use crate::policy::{NamedPolicy, Overrides, PolicyParser, Sctp, with_presets};
 use crate::recording::Recording;
 
-/// Policies that are compared unless others are asked for: the standard, what Linux does, and the default.
+/// Policies that are compared unless others are asked for: the standard, what Linux does, and the
+/// default.
 const USUAL: [&str; 3] = ["rfc", "lksctp", SCTP_DEFAULT];
 
 /// Show what recovery policies make of the same thin stream and the same losses, side by side.
@@ -37,13 +38,15 @@ const USUAL: [&str; 3] = ["rfc", "lksctp", SCTP_DEFAULT];
 /// thinstream serve --webrtc.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Run in virtual time: no sockets, minutes of traffic in a second, the same numbers every time.
+    /// Run in virtual time: no sockets, minutes of traffic in a second, the same numbers every
+    /// time.
     #[arg(long = "virtual")]
     is_virtual: bool,
     /// Period during which messages are sent; 20s, in virtual time 200s.
     #[arg(long, value_name = "DURATION", conflicts_with = "messages", help_heading = "Traffic")]
     duration: Option<Duration>,
-    /// Number of messages of each policy, instead of a duration; rounded up to the same number in each flow.
+    /// Number of messages of each policy, instead of a duration; rounded up to the same number in
+    /// each flow.
     #[arg(long, value_name = "N", value_parser = within(1..=u64::MAX), help_heading = "Traffic")]
     messages: Option<u64>,
     /// Round-trip time of the network, at most 30s.
@@ -52,7 +55,8 @@ pub(crate) struct Arguments {
     /// Share of packets that are lost, each way.
     #[arg(long, value_name = "PROBABILITY", default_value = "5%", help_heading = "Network")]
     loss: Probability,
-    /// Network of the library (with --virtual; "lab networks" lists them) instead of --rtt and --loss.
+    /// Network of the library (with --virtual; "lab networks" lists them) instead of --rtt and
+    /// --loss.
     #[arg(
         long, value_name = "NAME", value_parser = crate::network::names(), requires = "is_virtual",
         conflicts_with_all = ["rtt", "loss"], help_heading = "Network"

@@ -6,10 +6,11 @@ use crate::failure::Failure;
 use crate::output;
 use crate::terminal::Size;
 
-/// Say what this machine can do for thin streams, what follows from it, and what its kernel can do for its own TCP.
+/// Say what this machine can do for thin streams, what follows from it, and what its kernel can do
+/// for its own TCP.
 ///
-/// Looks at sockets, rights, buffers, timers and interfaces, and changes nothing. What the kernel's options bring is
-/// measured in virtual time, with the commands that set them beside it.
+/// Looks at sockets, rights, buffers, timers and interfaces, and changes nothing. What the kernel's
+/// options bring is measured in virtual time, with the commands that set them beside it.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Skip the measurement, which takes some seconds of processor time.

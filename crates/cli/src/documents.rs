@@ -1,5 +1,6 @@
-//! The documents call the command as it is: every `thinstream ...` in README.md, docs/, the Makefile, the scripts of ci/,
-//! the units of systemd and the command's own help is read by its own parser, so that an option that is renamed is found.
+//! The documents call the command as it is: every `thinstream ...` in README.md, docs/, the
+//! Makefile, the scripts of ci/, the units of systemd and the command's own help is read by its own
+//! parser, so that an option that is renamed is found.
 
 use std::path::{Path, PathBuf};
 
@@ -29,8 +30,8 @@ fn files() -> (Vec<PathBuf>, Vec<PathBuf>) {
     (pages, scripts)
 }
 
-/// The words of each simple command in a line of shell: quotes are taken away, comments, redirections and what stands
-/// before the command left out.
+/// The words of each simple command in a line of shell: quotes are taken away, comments,
+/// redirections and what stands before the command left out.
 fn commands(line: &str) -> Vec<Vec<String>> {
     let (mut all, mut words, mut word) = (Vec::new(), Vec::new(), None::<String>);
     let mut quote = None;
@@ -87,7 +88,8 @@ fn call(words: &[String]) -> Option<Vec<String>> {
     Some(std::iter::once("thinstream".to_owned()).chain(rest).collect())
 }
 
-/// Lines of shell in a page: those of its blocks without language or of `sh`, and what is quoted within its sentences.
+/// Lines of shell in a page: those of its blocks without language or of `sh`, and what is quoted
+/// within its sentences.
 fn of_page(text: &str) -> (Vec<String>, Vec<String>) {
     let (mut blocks, mut prose) = (String::new(), String::new());
     let mut open = None;

@@ -18,21 +18,23 @@ use crate::number::times;
 use crate::output;
 use crate::policy::{NamedPolicy, OrOff, Overrides, PolicyParser, Tcp, tcp_preset, with_presets};
 
-/// Terminate unmodified clients' TCP with the userspace stack, and forward each connection to a local service.
+/// Terminate unmodified clients' TCP with the userspace stack, and forward each connection to a
+/// local service.
 ///
-/// Brings up a TUN device; the edge is a host of its own behind it. The clients need nothing: loss recovery and all
-/// mechanisms of the policy work on this side alone. Needs root or CAP_NET_ADMIN. SIGTERM, Ctrl-C or the end of its
-/// terminal ends it once its connections have, and a second one at once. Traffic is as encrypted as the service makes it.
+/// Brings up a TUN device; the edge is a host of its own behind it. The clients need nothing: loss
+/// recovery and all mechanisms of the policy work on this side alone. Needs root or CAP_NET_ADMIN.
+/// SIGTERM, Ctrl-C or the end of its terminal ends it once its connections have, and a second one
+/// at once. Traffic is as encrypted as the service makes it.
 ///
 /// Example: thinstream edge --address 10.78.0.2/24 --listen 22 --forward 127.0.0.1:22
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Address of the edge, with the length of the prefix of the network that it shares with this machine; one IPv4
-    /// address, any number of IPv6 addresses.
+    /// Address of the edge, with the length of the prefix of the network that it shares with this
+    /// machine; one IPv4 address, any number of IPv6 addresses.
     #[arg(long, value_name = "ADDR/LEN")]
     address: Vec<Network>,
-    /// Port at which clients reach a service, or an address of the edge with a port; followed by --forward. Repeat for
-    /// several services.
+    /// Port at which clients reach a service, or an address of the edge with a port; followed by
+    /// --forward. Repeat for several services.
     #[arg(long, value_name = "PORT|ADDR:PORT")]
     listen: Vec<Listen>,
     /// Real address of the service of the preceding --listen.
@@ -40,23 +42,25 @@ pub(crate) struct Arguments {
     forward: Vec<HostPort>,
     #[arg(long, value_name = "NAME", value_parser = PolicyParser(Protocol::Tcp), hide_possible_values = true, help = policy_help())]
     policy: Vec<NamedPolicy>,
-    /// Send the service a line with the client's address before the client's data (PROXY protocol, version 1).
+    /// Send the service a line with the client's address before the client's data (PROXY protocol,
+    /// version 1).
     #[arg(long)]
     proxy_protocol: bool,
-    /// Most connections to a service at a time; further ones are reset. Default: 65536, or as many as the process may
-    /// have open files.
+    /// Most connections to a service at a time; further ones are reset. Default: 65536, or as many
+    /// as the process may have open files.
     #[arg(long, value_name = "N", help_heading = "Limits")]
     max_connections: Option<usize>,
-    /// Most connections of one client address to a service at a time (with IPv6, of one /64); further ones are reset.
-    /// Default: 256.
+    /// Most connections of one client address to a service at a time (with IPv6, of one /64);
+    /// further ones are reset. Default: 256.
     #[arg(long, value_name = "N", help_heading = "Limits")]
     max_per_client: Option<usize>,
-    /// Silence of a client after which its connection is reset, 30s. "off" leaves this to the limits of TCP, which take
-    /// minutes with outstanding data and hours without. A silent client is probed after a third of this time.
+    /// Silence of a client after which its connection is reset, 30s. "off" leaves this to the
+    /// limits of TCP, which take minutes with outstanding data and hours without. A silent
+    /// client is probed after a third of this time.
     #[arg(long, value_name = "DURATION|off", help_heading = "Limits")]
     dead_after: Option<OrOff<Duration>>,
-    /// Memory limit of this process in bytes. Once connections hold the part for data, clients wait, except for those
-    /// that hold little. Default: 512 MiB.
+    /// Memory limit of this process in bytes. Once connections hold the part for data, clients
+    /// wait, except for those that hold little. Default: 512 MiB.
     #[arg(long, value_name = "SIZE", help_heading = "Limits")]
     memory: Option<ByteCount>,
     /// TOML file with all of these options; options of the command line take precedence.
@@ -68,14 +72,16 @@ pub(crate) struct Arguments {
     /// Largest IP packet in bytes.
     #[arg(long, value_name = "N", help_heading = "Device")]
     mtu: Option<u16>,
-    /// Parts of the edge, 1 to 256, each with a queue of the device, a stack and a thread of its own: N use N cores. Without it, 1.
+    /// Parts of the edge, 1 to 256, each with a queue of the device, a stack and a thread of its
+    /// own: N use N cores. Without it, 1.
     #[arg(long, value_name = "N", help_heading = "Device")]
     shards: Option<usize>,
     /// Let no packet larger than the MTU pass the device (no GSO, no GRO).
     #[arg(long, help_heading = "Device")]
     no_offload: bool,
-    /// Apply the rules by which clients on other machines reach the edge at this machine's addresses (nftables), and
-    /// remove them at the end. Without it, the rules are only printed.
+    /// Apply the rules by which clients on other machines reach the edge at this machine's
+    /// addresses (nftables), and remove them at the end. Without it, the rules are only
+    /// printed.
     #[arg(long, help_heading = "Clients on other machines")]
     setup: bool,
     /// Network interface of these clients; any by default.
@@ -90,7 +96,8 @@ pub(crate) struct Arguments {
     /// Interval at which the state is shown.
     #[arg(long, value_name = "DURATION", default_value = "1s")]
     interval: Duration,
-    /// Print the state of all connections as a line of JSON at each interval, and a report at the end.
+    /// Print the state of all connections as a line of JSON at each interval, and a report at the
+    /// end.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -134,12 +141,13 @@ fn tagged(event: &str, value: &impl serde::Serialize) -> String {
         #[serde(flatten)]
         value: &'a T,
     }
-    // Written as it is: with thousands of connections a tree of values would take more memory than they do.
+    // Written as it is: with thousands of connections a tree of values would take more memory than
+    // they do.
     serde_json::to_string(&Tagged { event, value }).unwrap_or_default()
 }
 
-/// Prints lines about an edge, and its state in one place or as lines of JSON; a reader that is slow, or gone, keeps no packet
-/// waiting.
+/// Prints lines about an edge, and its state in one place or as lines of JSON; a reader that is
+/// slow, or gone, keeps no packet waiting.
 fn notices(options: &EdgeOptions, json: bool) -> impl FnMut(EdgeNotice) {
     /// Connections shown on a terminal.
     const SHOWN: usize = 20;

@@ -24,8 +24,8 @@ use crate::output;
 /// same link back. A value counts for both directions unless two are given: 40ms,60ms is 40 ms from
 /// the clients to the server and 60 ms back. Ctrl-C ends it and prints what happened.
 ///
-/// Give --listen and --forward several times for the paths of a multihomed association: each pair has
-/// links of its own. Any other option then counts for all paths, or is given once for each.
+/// Give --listen and --forward several times for the paths of a multihomed association: each pair
+/// has links of its own. Any other option then counts for all paths, or is given once for each.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Address to which clients send; port 0 selects a free port.
@@ -37,45 +37,53 @@ pub(crate) struct Arguments {
     /// One-way delay.
     #[arg(long, value_name = "DURATION", default_value = "0s", help_heading = "Link")]
     delay: Vec<PerDirection<Duration>>,
-    /// Jitter of the delay: 10ms (up to that more or less, uniformly), "normal 10ms", "exponential 10ms", "pareto 10ms
-    /// 3 1s" (scale, shape, limit) or "wifi near" (mid, far); packets keep their order.
+    /// Jitter of the delay: 10ms (up to that more or less, uniformly), "normal 10ms", "exponential
+    /// 10ms", "pareto 10ms 3 1s" (scale, shape, limit) or "wifi near" (mid, far); packets keep
+    /// their order.
     #[arg(long, value_name = "JITTER", default_value = "0s", help_heading = "Link")]
     jitter: Vec<PerDirection<Jitter>>,
-    /// Loss: 5%, "bursts 5% 3" (packets in a row on average), "gilbert 1% 25% 0% 100%", "outages 3s 150ms" (good and
-    /// bad times on average) or "packets 3 17" (these packets).
+    /// Loss: 5%, "bursts 5% 3" (packets in a row on average), "gilbert 1% 25% 0% 100%", "outages
+    /// 3s 150ms" (good and bad times on average) or "packets 3 17" (these packets).
     #[arg(long, value_name = "LOSS", default_value = "0%", help_heading = "Link")]
     loss: Vec<PerDirection<LossModel>>,
-    /// Mean number of packets lost in a row with --loss 5%; 1 loses each independently of the others.
+    /// Mean number of packets lost in a row with --loss 5%; 1 loses each independently of the
+    /// others.
     #[arg(long, value_name = "PACKETS", help_heading = "Link")]
     burst: Vec<PerDirection<Burst>>,
     /// Rate of the bottleneck; by default sending a packet takes no time.
     #[arg(long, value_name = "RATE", help_heading = "Link")]
     rate: Vec<PerDirection<Rate>>,
-    /// Queue before the bottleneck: 50p (packets), 64KiB or 1.5bdp (of rate and round trip) drop what they have no
-    /// room for; "red 5p 15p 60p" (minimum, maximum, limit), "codel 1000p", "pie 1000p" and "fq_codel 10240p" (each
-    /// client has a queue) drop earlier, or with "ecn" behind them mark. Without one, any number waits.
+    /// Queue before the bottleneck: 50p (packets), 64KiB or 1.5bdp (of rate and round trip) drop
+    /// what they have no room for; "red 5p 15p 60p" (minimum, maximum, limit), "codel 1000p",
+    /// "pie 1000p" and "fq_codel 10240p" (each client has a queue) drop earlier, or with "ecn"
+    /// behind them mark. Without one, any number waits.
     #[arg(long, value_name = "QUEUE", help_heading = "Link")]
     queue: Vec<PerDirection<QueueText>>,
-    /// Framing that the bottleneck's link layer adds to each packet: none, ethernet, ppp or ppp-synchronous.
+    /// Framing that the bottleneck's link layer adds to each packet: none, ethernet, ppp or
+    /// ppp-synchronous.
     #[arg(long, value_name = "FRAMING", default_value = "none", help_heading = "Link")]
     framing: Vec<PerDirection<Framing>>,
-    /// Traffic of others in a queue on the path: "70% 5ms 60ms" (load, mean length of a burst, longest wait).
+    /// Traffic of others in a queue on the path: "70% 5ms 60ms" (load, mean length of a burst,
+    /// longest wait).
     #[arg(long, value_name = "CROSS", help_heading = "Link")]
     cross: Vec<PerDirection<CrossTraffic>>,
-    /// Share of packets that are held back, so that later ones overtake them, and the time: "1% 20ms".
+    /// Share of packets that are held back, so that later ones overtake them, and the time: "1%
+    /// 20ms".
     #[arg(long, value_name = "REORDER", help_heading = "Link")]
     reorder: Vec<PerDirection<Reorder>>,
-    /// Changes over time, a line each: "10s delay=300ms rate=128kbit loss=30%", counted from the start; or
-    /// comma-separated values with names of columns in the first line (time_s,delay_ms,loss). "none" for a
-    /// path without.
+    /// Changes over time, a line each: "10s delay=300ms rate=128kbit loss=30%", counted from the
+    /// start; or comma-separated values with names of columns in the first line
+    /// (time_s,delay_ms,loss). "none" for a path without.
     #[arg(long, value_name = "FILE", help_heading = "Link")]
     profile: Vec<PathBuf>,
-    /// Recordings to play, again when they end: mahimahi's delivery opportunities, or delays and losses as comma-separated
-    /// values (see docs/laboratory.md); "up.trace+delays.csv" plays two. Behind a blank, "interpolated" and "shifted"
-    /// (begin where the seed says). "none" for a direction without.
+    /// Recordings to play, again when they end: mahimahi's delivery opportunities, or delays and
+    /// losses as comma-separated values (see docs/laboratory.md); "up.trace+delays.csv" plays
+    /// two. Behind a blank, "interpolated" and "shifted" (begin where the seed says). "none"
+    /// for a direction without.
     #[arg(long, value_name = "FILE", help_heading = "Link")]
     recording: Vec<PerDirection<RecordingText>>,
-    /// A network of the library ("lab networks" lists them) instead of these options; --delay is added to its own.
+    /// A network of the library ("lab networks" lists them) instead of these options; --delay is
+    /// added to its own.
     #[arg(
         long, value_name = "NAME", value_parser = crate::network::names(), help_heading = "Link",
         conflicts_with_all = ["jitter", "loss", "burst", "rate", "queue", "framing", "cross", "reorder", "profile", "recording"]

@@ -12,8 +12,8 @@ pub(crate) enum Failure {
     Usage(String),
     /// The network, or this machine's part of it, failed (3).
     Network(String),
-    /// Results cannot be written to a file, a folder or standard output (2, as an unusable file that an argument
-    /// names).
+    /// Results cannot be written to a file, a folder or standard output (2, as an unusable file
+    /// that an argument names).
     File(String),
     /// The user asked the command to end before there was a result (130, as shells have it).
     Interrupted(String),
@@ -79,7 +79,8 @@ pub(crate) fn from_arguments(error: &clap::Error) -> Result<(), Failure> {
     }
 }
 
-/// The message about a word that is no command; a capture where a command of `trace` is expected has its advice.
+/// The message about a word that is no command; a capture where a command of `trace` is expected
+/// has its advice.
 fn no_command(error: &clap::Error) -> String {
     use clap::error::{ContextKind, ContextValue};
     let said = summary(&error.render().to_string());
@@ -94,8 +95,9 @@ fn no_command(error: &clap::Error) -> String {
     }
 }
 
-/// The message about an unknown argument; `on` or `off` alone is taken for the value of a switch. Where the parser knows no
-/// similar option, it suggests to pass the word as a value, which an option rarely is.
+/// The message about an unknown argument; `on` or `off` alone is taken for the value of a switch.
+/// Where the parser knows no similar option, it suggests to pass the word as a value, which an
+/// option rarely is.
 fn unknown(error: &clap::Error) -> String {
     use clap::error::{ContextKind, ContextValue};
     let said = summary(&error.render().to_string());
@@ -113,7 +115,8 @@ fn unknown(error: &clap::Error) -> String {
     }
 }
 
-/// The command in a line of usage, such as `thinstream lab run` in `Usage: thinstream lab run [OPTIONS] <PLAN>`.
+/// The command in a line of usage, such as `thinstream lab run` in `Usage: thinstream lab run
+/// [OPTIONS] <PLAN>`.
 fn command_in(usage: &str) -> String {
     let words = usage.split_whitespace().skip_while(|word| *word == "Usage:");
     words.take_while(|word| !word.starts_with(['[', '<', '-'])).collect::<Vec<_>>().join(" ")

@@ -1,5 +1,5 @@
-//! Files that a command leaves beside its table: tried before the run, so that a mistake costs no measurement, and
-//! written as a whole after it, so that a failure costs no earlier file.
+//! Files that a command leaves beside its table: tried before the run, so that a mistake costs no
+//! measurement, and written as a whole after it, so that a failure costs no earlier file.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -17,8 +17,9 @@ pub(crate) struct OutFile {
 }
 
 impl OutFile {
-    /// Tries whether the file can be written, and refuses one that is there already unless it is to be made `anew`.
-    /// Changes nothing: what stands in it stays, and one that is not there is not made.
+    /// Tries whether the file can be written, and refuses one that is there already unless it is to
+    /// be made `anew`. Changes nothing: what stands in it stays, and one that is not there is
+    /// not made.
     pub(crate) fn try_open(
         path: &Path,
         what: &'static str,
@@ -51,13 +52,15 @@ impl OutFile {
         Ok(())
     }
 
-    /// Replaces the file by `text` without a note on standard error; fails where it cannot be written.
+    /// Replaces the file by `text` without a note on standard error; fails where it cannot be
+    /// written.
     pub(crate) fn write_silently(&self, text: &str) -> Result<(), Failure> {
         replace(&self.path, text.as_bytes()).map_err(|error| Failure::file(&self.path, error))
     }
 }
 
-/// Refuses a file that holds something, unless it is to be made anew. Devices and pipes hold nothing that would be lost.
+/// Refuses a file that holds something, unless it is to be made anew. Devices and pipes hold
+/// nothing that would be lost.
 pub(crate) fn refuse_existing(path: &Path, anew: bool) -> Result<(), Failure> {
     match fs::metadata(path) {
         Ok(found) if found.is_file() && found.len() > 0 && !anew => Err(Failure::usage(format!(
@@ -68,7 +71,8 @@ pub(crate) fn refuse_existing(path: &Path, anew: bool) -> Result<(), Failure> {
     }
 }
 
-/// Refuses two options that name one file: the later would overwrite the earlier. A file that is read counts, too.
+/// Refuses two options that name one file: the later would overwrite the earlier. A file that is
+/// read counts, too.
 pub(crate) fn check_distinct(named: &[(&str, Option<&Path>)]) -> Result<(), Failure> {
     let all: Vec<_> = named.iter().filter_map(|(name, path)| Some((*name, (*path)?))).collect();
     for (place, (name, path)) in all.iter().enumerate() {

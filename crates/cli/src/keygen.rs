@@ -9,9 +9,9 @@ use crate::output;
 
 /// Make a private key, and print the fingerprint by which peers know it.
 ///
-/// The key is in a new file that its owner alone may read; a file that is there already is never replaced. "thinstream serve"
-/// makes its key by itself at its first start. A client needs a key where the server has a list of those that it accepts: a
-/// name and the fingerprint, a line each.
+/// The key is in a new file that its owner alone may read; a file that is there already is never
+/// replaced. "thinstream serve" makes its key by itself at its first start. A client needs a key
+/// where the server has a list of those that it accepts: a name and the fingerprint, a line each.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// File of the key; by default that of "thinstream serve".

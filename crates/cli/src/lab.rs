@@ -39,8 +39,8 @@ pub(crate) use self::work::run_made;
 
 /// Run plans of experiments in virtual time.
 ///
-/// A plan is a TOML file; those in experiments/ reproduce figures of papers. The same plan and seed give the
-/// same numbers on any number of threads, in shards, or resumed.
+/// A plan is a TOML file; those in experiments/ reproduce figures of papers. The same plan and seed
+/// give the same numbers on any number of threads, in shards, or resumed.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -61,7 +61,8 @@ enum Command {
     Networks(networks::Arguments),
 }
 
-/// Run a plan, show its numbers with confidence intervals beside what the paper reports, and write tables.
+/// Run a plan, show its numbers with confidence intervals beside what the paper reports, and write
+/// tables.
 #[derive(clap::Args)]
 struct Run {
     /// The plan, a TOML file, or the name of one that "lab list" shows.
@@ -79,21 +80,24 @@ struct Run {
     /// Keep finished runs in --out and do the rest; a page of --report is replaced.
     #[arg(long, requires = "out")]
     resume: bool,
-    /// Remove the results in --out first, and replace a page of --report. Without this or --resume, a folder with results
-    /// is refused, and so is a page that is there already.
+    /// Remove the results in --out first, and replace a page of --report. Without this or
+    /// --resume, a folder with results is refused, and so is a page that is there already.
     #[arg(long, conflicts_with = "resume")]
     anew: bool,
-    /// Report the number of seeds needed to know the plan's quantiles to within this share of them, such as 5%.
+    /// Report the number of seeds needed to know the plan's quantiles to within this share of
+    /// them, such as 5%.
     #[arg(long, value_name = "SHARE", conflicts_with = "json")]
     precision: Option<Probability>,
     #[command(flatten)]
     captures: capture::Captures,
     #[command(flatten)]
     plan_as: PlanArguments,
-    /// Write a page with figures, tables and the paper's numbers; each figure is also written beside it as SVG.
+    /// Write a page with figures, tables and the paper's numbers; each figure is also written
+    /// beside it as SVG.
     #[arg(long, value_name = "FILE", conflicts_with = "shard")]
     report: Option<PathBuf>,
-    /// Print every number of every cell, and every row of the paper, instead of an overview that fits a screen.
+    /// Print every number of every cell, and every row of the paper, instead of an overview that
+    /// fits a screen.
     #[arg(long, short)]
     verbose: bool,
     /// Print the results as one JSON object.
@@ -110,8 +114,8 @@ struct SizeArguments {
     /// Number of seeds of each cell, instead of the plan's.
     #[arg(long, value_name = "N", value_parser = within(1..=1_000_000_u64))]
     seeds: Option<u64>,
-    /// Begin after this seed instead of with seed 1: the same plan with other random numbers. Results of different
-    /// offsets are independent replications.
+    /// Begin after this seed instead of with seed 1: the same plan with other random numbers.
+    /// Results of different offsets are independent replications.
     #[arg(long, value_name = "N", default_value = "0", value_parser = within(0..=MOST_OFFSET))]
     seed_offset: u64,
     /// Use the paper's own durations and numbers of runs.
@@ -127,7 +131,8 @@ struct SizeArguments {
 struct PlanArguments {
     #[command(flatten)]
     size: SizeArguments,
-    /// Run the plan's flows over a network of the library ("lab networks" lists them) instead of its own.
+    /// Run the plan's flows over a network of the library ("lab networks" lists them) instead of
+    /// its own.
     #[arg(long, value_name = "NAME", value_parser = crate::network::names())]
     network: Option<NetworkName>,
 }
@@ -149,7 +154,8 @@ struct Merge {
     anew: bool,
     #[command(flatten)]
     plan_as: PlanArguments,
-    /// Print every number of every cell, and every row of the paper, instead of an overview that fits a screen.
+    /// Print every number of every cell, and every row of the paper, instead of an overview that
+    /// fits a screen.
     #[arg(long, short)]
     verbose: bool,
     /// Print the results as one JSON object.
@@ -211,7 +217,8 @@ fn no_plan(path: &Path) -> Failure {
     Failure::usage(format!("there is no file \"{name}\", and no plan is called so; {advice}"))
 }
 
-/// The plan of a paper of this name, if there is no such file: the command works outside of the source tree, too.
+/// The plan of a paper of this name, if there is no such file: the command works outside of the
+/// source tree, too.
 fn built_in(path: &Path) -> Option<&'static str> {
     if path.exists() {
         return None;

@@ -1,4 +1,5 @@
-//! Command lines in tests: the arguments of one subcommand, or a group of them, without the rest of the command.
+//! Command lines in tests: the arguments of one subcommand, or a group of them, without the rest of
+//! the command.
 
 use clap::{Args, Parser};
 

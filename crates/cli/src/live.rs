@@ -1,5 +1,6 @@
-//! Output of long-running commands in progress: permanent lines, and a few that are replaced on a terminal. A line too
-//! long for the terminal is cut between columns or words, never inside a number.
+//! Output of long-running commands in progress: permanent lines, and a few that are replaced on a
+//! terminal. A line too long for the terminal is cut between columns or words, never inside a
+//! number.
 
 mod fit;
 mod frame;

@@ -42,10 +42,11 @@ use crate::failure::Failure;
 /// Thin-stream transport: small, sparse, urgent messages over networks that lose packets.
 ///
 /// Durations, rates, sizes and probabilities are written as people write them: 50ms, 1.5s, 10mbit,
-/// 1200B, 5%. Traffic of serve, send and demo is encrypted unless --plain is given; emulate and edge carry what others send.
+/// 1200B, 5%. Traffic of serve, send and demo is encrypted unless --plain is given; emulate and
+/// edge carry what others send.
 ///
-/// Exit codes: 0 success, 1 a check failed, 2 wrong usage or a file that cannot be read or written, 3 network failure,
-/// 130 interrupted before there was a result.
+/// Exit codes: 0 success, 1 a check failed, 2 wrong usage or a file that cannot be read or written,
+/// 3 network failure, 130 interrupted before there was a result.
 #[derive(Parser)]
 #[command(name = "thinstream", version, propagate_version = true, max_term_width = 100)]
 struct Cli {
@@ -86,8 +87,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// The definition of the command. A quantity may begin with a minus, so that the complaint is about the
-/// quantity and not about an option of that name.
+/// The definition of the command. A quantity may begin with a minus, so that the complaint is about
+/// the quantity and not about an option of that name.
 fn command() -> clap::Command {
     /// Names of values that are no quantities, which do not begin with a minus.
     const WORDS: [&str; 11] = [

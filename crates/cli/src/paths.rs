@@ -12,8 +12,9 @@ use crate::policy::OrOff;
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Paths")]
 pub(crate) struct Paths {
-    /// Evidence for which data leaves a path: timeouts (after --path-max-retrans), pf (the first timeout, RFC 7829),
-    /// evidence (two timeouts, or one and a heartbeat without answer: the default).
+    /// Evidence for which data leaves a path: timeouts (after --path-max-retrans), pf (the first
+    /// timeout, RFC 7829), evidence (two timeouts, or one and a heartbeat without answer: the
+    /// default).
     #[arg(long, value_name = "POLICY")]
     switchover: Option<Switchover>,
     /// Number of consecutive errors after which a path is inactive (Path.Max.Retrans), 5.
@@ -28,8 +29,8 @@ pub(crate) struct Paths {
     /// Time between heartbeats on an idle path, 30s; off sends none.
     #[arg(long, value_name = "DURATION|off")]
     heartbeat_interval: Option<OrOff<Duration>>,
-    /// Silence of the peer after which it counts as dead, 30s; off leaves this to the counters of RFC 9260, which take
-    /// minutes. An idle peer is probed once per twelfth of this time.
+    /// Silence of the peer after which it counts as dead, 30s; off leaves this to the counters of
+    /// RFC 9260, which take minutes. An idle peer is probed once per twelfth of this time.
     #[arg(long, value_name = "DURATION|off")]
     dead_after: Option<OrOff<Duration>>,
     /// Offer the interleaving of messages (I-DATA, RFC 8260).

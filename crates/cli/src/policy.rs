@@ -1,4 +1,5 @@
-//! Recovery policies on the command line: presets by name, and single mechanisms that override them.
+//! Recovery policies on the command line: presets by name, and single mechanisms that override
+//! them.
 
 mod or_off;
 
@@ -15,7 +16,8 @@ use recovery::policy::{Changes, FIELDS, Field, Protocol, Topic};
 use crate::failure::Failure;
 pub(crate) use or_off::OrOff;
 
-/// A preset, perhaps with fields that differ, under the text that it was given by, and what the preset does.
+/// A preset, perhaps with fields that differ, under the text that it was given by, and what the
+/// preset does.
 #[derive(Clone, Debug)]
 pub(crate) struct NamedPolicy {
     pub(crate) name: String,
@@ -127,7 +129,8 @@ impl<P> Overrides<P> {
     }
 }
 
-/// Reads a policy of a protocol, such as `thin` or `thin;bundling=paper`. Shells complete the names of its presets.
+/// Reads a policy of a protocol, such as `thin` or `thin;bundling=paper`. Shells complete the names
+/// of its presets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PolicyParser(pub(crate) Protocol);
 

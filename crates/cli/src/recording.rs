@@ -45,8 +45,8 @@ impl Recording {
         outputs.try_for_each(|path| refuse_existing(path, self.anew))
     }
 
-    /// Says how to read the capture, if one was written and is not among those that failed. `ports`: UDP ports of SCTP
-    /// in it, none for raw IP.
+    /// Says how to read the capture, if one was written and is not among those that failed.
+    /// `ports`: UDP ports of SCTP in it, none for raw IP.
     pub(crate) fn print_how_to_read(&self, ports: Option<&str>, unwritten: &[Unwritten]) {
         let has_failed = |path: &Path| unwritten.iter().any(|file| file.is_at(path));
         if let Some(path) = self.pcap.as_deref().filter(|path| !has_failed(path)) {

@@ -10,14 +10,16 @@ use crate::failure::Failure;
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Security")]
 pub(crate) struct Security {
-    /// File with this side's private key ("thinstream keygen" makes one), optionally with a certificate that an
-    /// authority signed for it (PEM).
+    /// File with this side's private key ("thinstream keygen" makes one), optionally with a
+    /// certificate that an authority signed for it (PEM).
     #[arg(long, value_name = "FILE", conflicts_with = "plain")]
     pub(crate) key: Option<PathBuf>,
-    /// Send in plain, for peers without encryption. Anyone on the path can read and change the traffic.
+    /// Send in plain, for peers without encryption. Anyone on the path can read and change the
+    /// traffic.
     #[arg(long)]
     pub(crate) plain: bool,
-    /// Directly over IP (protocol 132) instead of UDP, in plain; needs --plain, and root or CAP_NET_RAW.
+    /// Directly over IP (protocol 132) instead of UDP, in plain; needs --plain, and root or
+    /// CAP_NET_RAW.
     #[arg(long, help_heading = "Connection")]
     pub(crate) raw_ip: bool,
 }

@@ -24,7 +24,8 @@ use crate::{live, output};
 ///
 /// Latency counts from when each message was due, so that a sender that is held up hides nothing.
 /// Round trip: until the answer of "thinstream serve" came back. One way: until the server's
-/// application had it, by the clock of both; shown when both are on one machine. Traffic is encrypted (DTLS 1.3).
+/// application had it, by the clock of both; shown when both are on one machine. Traffic is
+/// encrypted (DTLS 1.3).
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Address of the server.
@@ -39,15 +40,16 @@ pub(crate) struct Arguments {
     /// Further address of the server, in case the first does not answer; may be repeated.
     #[arg(long, value_name = "ADDR", help_heading = "Connection")]
     also: Vec<HostPort>,
-    /// Size of a message, "pareto 1000B 9200B 64MB" (least, mean, most), or the name of an application.
-    /// 100B, or what goes with the application of --interval.
+    /// Size of a message, "pareto 1000B 9200B 64MB" (least, mean, most), or the name of an
+    /// application. 100B, or what goes with the application of --interval.
     #[arg(long, value_name = "SIZE", conflicts_with = "from", help_heading = "Messages")]
     size: Option<Sizes>,
-    /// Time between messages; ~250ms draws it from an exponential distribution, "bursts 4 305ms 30s" sends
-    /// 4 messages, one each 305ms, every 30s, bzflag sends as that game, greedy as fast as possible,
-    /// "live 300kbit" media as they are made, "stored 300kbit" those made before, "images 8 7kB" images side by
-    /// side ("thinstream lab workloads" lists applications), "replay FILE" or "replay FILE STREAM" what was recorded,
-    /// in a capture or a table of "thinstream trace convert", sizes included. 250ms, or with --from as soon as a
+    /// Time between messages; ~250ms draws it from an exponential distribution, "bursts 4 305ms
+    /// 30s" sends 4 messages, one each 305ms, every 30s, bzflag sends as that game, greedy as
+    /// fast as possible, "live 300kbit" media as they are made, "stored 300kbit" those made
+    /// before, "images 8 7kB" images side by side ("thinstream lab workloads" lists
+    /// applications), "replay FILE" or "replay FILE STREAM" what was recorded, in a capture or
+    /// a table of "thinstream trace convert", sizes included. 250ms, or with --from as soon as a
     /// message is read.
     #[arg(long, value_name = "DURATION", help_heading = "Messages")]
     interval: Option<ArrivalsText>,
@@ -66,8 +68,8 @@ pub(crate) struct Arguments {
     /// Number of streams over which messages are spread in turn.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = within(1..=u16::MAX), help_heading = "Messages")]
     streams: u16,
-    /// Number of associations, each from a port of its own and with these messages: a load for a server. They begin to
-    /// send once all are set up, and the report is about all of them.
+    /// Number of associations, each from a port of its own and with these messages: a load for a
+    /// server. They begin to send once all are set up, and the report is about all of them.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = within(1..=u16::MAX), help_heading = "Connection")]
     associations: u16,
     /// Deliver messages of a stream in order: the default.
@@ -79,7 +81,8 @@ pub(crate) struct Arguments {
     /// Lifetime of a message: older ones are abandoned and counted.
     #[arg(long, value_name = "DURATION", value_parser = some_time, help_heading = "Messages")]
     lifetime: Option<Duration>,
-    /// Longest wait of a message before it is first sent: messages that wait longer are abandoned and counted.
+    /// Longest wait of a message before it is first sent: messages that wait longer are abandoned
+    /// and counted.
     #[arg(long, value_name = "DURATION", value_parser = some_time, help_heading = "Messages")]
     max_queueing_delay: Option<Duration>,
     #[arg(long, value_name = "NAME", default_value = SCTP_DEFAULT, value_parser = PolicyParser(Protocol::Sctp), hide_possible_values = true, help = with_presets("Recovery policy", Protocol::Sctp))]
@@ -87,15 +90,15 @@ pub(crate) struct Arguments {
     /// The server on another machine has a clock as good as this one's: believe one-way latency.
     #[arg(long)]
     same_clock: bool,
-    /// Memory limit of the association in bytes: messages that wait or are not acknowledged, and answers. At the limit,
-    /// messages wait in their source.
+    /// Memory limit of the association in bytes: messages that wait or are not acknowledged, and
+    /// answers. At the limit, messages wait in their source.
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = some_memory, help_heading = "Limits")]
     memory: ByteCount,
     /// Longest wait for the server's first answer.
     #[arg(long, value_name = "DURATION", default_value = "10s", help_heading = "Connection")]
     connect_timeout: Duration,
-    /// Set up another association when one fails, for as long as --connect-timeout each time, and continue; the report
-    /// has the gap, and the lost messages.
+    /// Set up another association when one fails, for as long as --connect-timeout each time, and
+    /// continue; the report has the gap, and the lost messages.
     #[arg(long, help_heading = "Connection")]
     reconnect: bool,
     /// Longest wait for answers after the last message.
@@ -106,15 +109,16 @@ pub(crate) struct Arguments {
     seed: u64,
     #[command(flatten)]
     security: Security,
-    /// Fingerprint of the server's key, as the server prints it. Without it, a server is trusted at the first
-    /// connection, and its key is kept for the next time, as ssh does.
+    /// Fingerprint of the server's key, as the server prints it. Without it, a server is trusted
+    /// at the first connection, and its key is kept for the next time, as ssh does.
     #[arg(long, value_name = "FINGERPRINT", conflicts_with_all = ["plain", "known_peers", "ca"], help_heading = "Security")]
     peer: Option<Fingerprint>,
-    /// Trust a server whose certificate for the name or address in ADDR is signed by an authority whose certificate is
-    /// in this file (PEM).
+    /// Trust a server whose certificate for the name or address in ADDR is signed by an authority
+    /// whose certificate is in this file (PEM).
     #[arg(long, value_name = "FILE", conflicts_with_all = ["plain", "known_peers"], help_heading = "Security")]
     ca: Option<PathBuf>,
-    /// File with the keys of known servers; by default known_peers beside the key of "thinstream serve".
+    /// File with the keys of known servers; by default known_peers beside the key of "thinstream
+    /// serve".
     #[arg(long, value_name = "FILE", conflicts_with = "plain", help_heading = "Security")]
     known_peers: Option<PathBuf>,
     #[command(flatten)]
@@ -163,7 +167,8 @@ fn failure(error: &SendFailure) -> Failure {
 }
 
 impl Arguments {
-    /// Way in which the server is known: by the name that the user calls it, unless its key is given.
+    /// Way in which the server is known: by the name that the user calls it, unless its key is
+    /// given.
     fn server(&self) -> Result<Option<ServerKey>, Failure> {
         if self.security.plain {
             return Ok(None);

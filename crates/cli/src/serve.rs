@@ -28,16 +28,17 @@ const SERVER_PORT: u16 = thinstream::DEFAULT_PORT;
 /// Serve measuring clients: send their messages back, or count them only.
 ///
 /// Pairs with "thinstream send". Any other SCTP client over UDP is served as well: what it sends
-/// comes back on the same stream. Ctrl-C ends it and prints what happened. Traffic is encrypted (DTLS 1.3), and clients know the
-/// server by the fingerprint that it prints; its key is made at the first start and kept in $STATE_DIRECTORY, or in
-/// $XDG_STATE_HOME/thinstream (~/.local/state/thinstream).
+/// comes back on the same stream. Ctrl-C ends it and prints what happened. Traffic is encrypted
+/// (DTLS 1.3), and clients know the server by the fingerprint that it prints; its key is made at
+/// the first start and kept in $STATE_DIRECTORY, or in $XDG_STATE_HOME/thinstream
+/// (~/.local/state/thinstream).
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Address to listen at, over UDP; port 0 selects a free port.
     #[arg(value_name = "ADDR", default_value = "[::]:9899")]
     listen: HostPort,
-    /// Address of this machine to listen at, instead of ADDR; repeat for the paths of a multihomed server. Port 9899
-    /// unless it names another.
+    /// Address of this machine to listen at, instead of ADDR; repeat for the paths of a multihomed
+    /// server. Port 9899 unless it names another.
     #[arg(long, value_name = "ADDR", conflicts_with = "listen")]
     local: Vec<LocalAddress>,
     /// SCTP port to listen at.
@@ -54,21 +55,21 @@ pub(crate) struct Arguments {
     /// Clients on other machines have clocks as good as this one's: believe one-way latency.
     #[arg(long)]
     same_clock: bool,
-    /// Most clients at a time. At the limit, a client that never sent a message, or else the one idle the longest,
-    /// makes room for a new one; if there is none, new clients are refused. Default: 65536, or one for each 16 KiB of
-    /// --memory if that is less.
+    /// Most clients at a time. At the limit, a client that never sent a message, or else the one
+    /// idle the longest, makes room for a new one; if there is none, new clients are refused.
+    /// Default: 65536, or one for each 16 KiB of --memory if that is less.
     #[arg(long, value_name = "N", value_parser = within(1..=MOST_ASSOCIATIONS), help_heading = "Limits")]
     associations: Option<usize>,
-    /// Most clients of one address at a time (with IPv6, of one /64); further ones are refused. Clients behind a NAT
-    /// share one. Default: an eighth of --associations, at least 64.
+    /// Most clients of one address at a time (with IPv6, of one /64); further ones are refused.
+    /// Clients behind a NAT share one. Default: an eighth of --associations, at least 64.
     #[arg(long, value_name = "N", value_parser = within(1..=MOST_ASSOCIATIONS), help_heading = "Limits")]
     per_peer: Option<usize>,
-    /// Most bytes that all associations together may hold. At the limit clients wait, except for those that hold
-    /// little, and clients that hold much without progress are ended.
+    /// Most bytes that all associations together may hold. At the limit clients wait, except for
+    /// those that hold little, and clients that hold much without progress are ended.
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = some_memory, help_heading = "Limits")]
     memory: ByteCount,
-    /// Number of shards, 1 to 256, each with a socket and a task of its own: N use N cores, and need 1 MiB of --memory
-    /// each.
+    /// Number of shards, 1 to 256, each with a socket and a task of its own: N use N cores, and
+    /// need 1 MiB of --memory each.
     #[arg(long, value_name = "N", default_value = "1", value_parser = some_shards)]
     shards: NonZeroUsize,
     /// Duration; by default until Ctrl-C.
@@ -76,11 +77,12 @@ pub(crate) struct Arguments {
     duration: Option<Duration>,
     #[command(flatten)]
     security: Security,
-    /// Serve only clients whose keys are in this file: a name and a fingerprint a line. Others get no answer.
+    /// Serve only clients whose keys are in this file: a name and a fingerprint a line. Others get
+    /// no answer.
     #[arg(long, value_name = "FILE", conflicts_with = "plain", help_heading = "Security")]
     authorised: Option<PathBuf>,
-    /// Serve only clients whose certificates are signed by an authority whose certificate is in this file (PEM). Others
-    /// get no answer.
+    /// Serve only clients whose certificates are signed by an authority whose certificate is in
+    /// this file (PEM). Others get no answer.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["plain", "authorised"], help_heading = "Security")]
     ca: Option<PathBuf>,
     #[command(flatten)]

@@ -17,15 +17,16 @@ impl Size {
     /// Size for what is written to a file or a pipe.
     const NO_TERMINAL: Size = Size { columns: 100, rows: 40 };
 
-    /// The size of the terminal behind standard error now; none if there is no terminal, or one that cannot
-    /// replace lines (`TERM=dumb`).
+    /// The size of the terminal behind standard error now; none if there is no terminal, or one
+    /// that cannot replace lines (`TERM=dumb`).
     pub(crate) fn of_standard_error() -> Option<Size> {
         let err = io::stderr();
         let can_replace = can_replace(std::env::var("TERM").ok().as_deref());
         (err.is_terminal() && can_replace).then(|| Size::told(terminal_size_of(err)))
     }
 
-    /// The size of the terminal behind standard output, for results that fit it; without a terminal, that of a page.
+    /// The size of the terminal behind standard output, for results that fit it; without a
+    /// terminal, that of a page.
     pub(crate) fn of_standard_output() -> Size {
         let out = io::stdout();
         if out.is_terminal() { Size::told(terminal_size_of(out)) } else { Size::NO_TERMINAL }

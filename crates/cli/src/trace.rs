@@ -30,11 +30,13 @@ use crate::failures::Failures;
 use crate::number::{some_time, within};
 use crate::output;
 
-/// Analyse packet captures: what was sent, lost and sent again, how late it came, which streams are thin.
+/// Analyse packet captures: what was sent, lost and sent again, how late it came, which streams are
+/// thin.
 ///
-/// Reads pcap and pcapng of any size. What it carried can be sent again, in virtual time under other policies or with
-/// "thinstream send". A capture should be taken at the sender of what is analysed; with another one
-/// of the same traffic at its receiver, one-way delays and true losses are known, too.
+/// Reads pcap and pcapng of any size. What it carried can be sent again, in virtual time under
+/// other policies or with "thinstream send". A capture should be taken at the sender of what is
+/// analysed; with another one of the same traffic at its receiver, one-way delays and true losses
+/// are known, too.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -79,7 +81,8 @@ struct Shown {
     /// Show the packets with these numbers of each stream one by one: 1-20,57.
     #[arg(long, value_name = "N[-N],..", value_delimiter = ',', help_heading = "Output")]
     packets: Vec<Numbers<u64>>,
-    /// Show the spread over streams: least, mean and greatest of each one's least, mean and greatest.
+    /// Show the spread over streams: least, mean and greatest of each one's least, mean and
+    /// greatest.
     #[arg(long, short, help_heading = "Output")]
     aggregated: bool,
     /// Show the spread over streams, and no single stream.
@@ -96,7 +99,8 @@ struct Shown {
 /// The capture to read, and the streams of it to show.
 #[derive(clap::Args, Debug)]
 struct Selection {
-    /// The capture (pcap or pcapng, also packed with gzip), taken at the senders; - for standard input.
+    /// The capture (pcap or pcapng, also packed with gzip), taken at the senders; - for standard
+    /// input.
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Capture of the same traffic, taken at the receivers.
@@ -141,15 +145,15 @@ struct Selection {
     /// UDP port that carries SCTP, beside 9899; may be repeated.
     #[arg(long, value_name = "PORT", help_heading = "How to read")]
     udp_port: Vec<u16>,
-    /// Packets of this interface only, by name or index; "all" treats all interfaces as one. Without it, a packet that
-    /// crosses two of them counts for each.
+    /// Packets of this interface only, by name or index; "all" treats all interfaces as one.
+    /// Without it, a packet that crosses two of them counts for each.
     #[arg(long, value_name = "NAME", help_heading = "How to read")]
     interface: Option<String>,
     /// The interface of the receiver's capture.
     #[arg(long, value_name = "NAME", help_heading = "How to read", requires = "receiver")]
     receiver_interface: Option<String>,
-    /// Address that a translator changed: as in the sender's capture, and as in the receiver's. If it changed the port
-    /// of a connection, too, both with their ports; may be repeated.
+    /// Address that a translator changed: as in the sender's capture, and as in the receiver's. If
+    /// it changed the port of a connection, too, both with their ports; may be repeated.
     #[arg(
         long,
         value_name = "ADDR[:PORT]=ADDR[:PORT]",
@@ -157,7 +161,8 @@ struct Selection {
         requires = "receiver"
     )]
     nat: Vec<Translation>,
-    /// Most open connections at a time; each takes about 10 kB, and up to 150 kB for a busy direction.
+    /// Most open connections at a time; each takes about 10 kB, and up to 150 kB for a busy
+    /// direction.
     #[arg(long, value_name = "N", default_value_t = 16_384, value_parser = within(1usize..=10_000_000), help_heading = "How to read")]
     connections: usize,
 }
@@ -434,7 +439,8 @@ fn open(path: &Path) -> Result<Capture<Box<dyn Read>>, Failure> {
     Capture::open(unpacked(source).map_err(failed)?).map_err(wrong)
 }
 
-/// The bytes of a capture, unpacked if gzip packed them (RFC 1952, section 2.3.1: its first two bytes say so).
+/// The bytes of a capture, unpacked if gzip packed them (RFC 1952, section 2.3.1: its first two
+/// bytes say so).
 fn unpacked(mut source: Box<dyn Read>) -> io::Result<Box<dyn Read>> {
     let mut first = Vec::new();
     source.by_ref().take(2).read_to_end(&mut first)?;

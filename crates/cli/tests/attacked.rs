@@ -1,4 +1,5 @@
-//! `serve`, encrypted and for browsers, as a process under fire from its own machine: it stays small, and serves the next client.
+//! `serve`, encrypted and for browsers, as a process under fire from its own machine: it stays
+//! small, and serves the next client.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -34,7 +35,8 @@ fn hello(random: u8) -> Vec<u8> {
     record(22, 1, (body.len() as u32, 0), &body)
 }
 
-/// Datagrams of strangers: rubbish, parts of messages of 16 MiB, records of all epochs, alerts, hellos, checks of ICE.
+/// Datagrams of strangers: rubbish, parts of messages of 16 MiB, records of all epochs, alerts,
+/// hellos, checks of ICE.
 fn strange(number: usize, check: &[u8]) -> Vec<u8> {
     let fill = (number % 251) as u8;
     match number % 8 {

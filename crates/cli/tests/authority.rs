@@ -1,4 +1,5 @@
-//! Certificates of an authority made with OpenSSL, as docs/secure.md says, through the command as a process.
+//! Certificates of an authority made with OpenSSL, as docs/secure.md says, through the command as a
+//! process.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,5 +1,5 @@
-//! Tests of the terminal's contents while a command redraws its state, read from the terminal's other side: no number
-//! is cut, and nothing of an earlier state is left.
+//! Tests of the terminal's contents while a command redraws its state, read from the terminal's
+//! other side: no number is cut, and nothing of an earlier state is left.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 
 use nix::pty::{Winsize, openpty};
 
-/// A terminal's screen, as far as the command uses one. As in xterm, a character in the last column leaves the cursor there
-/// until another follows, and erasing takes that character away.
+/// A terminal's screen, as far as the command uses one. As in xterm, a character in the last column
+/// leaves the cursor there until another follows, and erasing takes that character away.
 struct Screen {
     columns: usize,
     rows: Vec<Vec<char>>,

@@ -1,5 +1,6 @@
-//! Tests of the contents of `make release`: the Debian package, its units, the image, the list of crates. The program
-//! in it is that of the tests; `ci/release --check` compares two whole releases.
+//! Tests of the contents of `make release`: the Debian package, its units, the image, the list of
+//! crates. The program in it is that of the tests; `ci/release --check` compares two whole
+//! releases.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -28,7 +29,8 @@ fn has(program: &str) -> bool {
 fn done<S: AsRef<OsStr>>(program: impl AsRef<OsStr>, arguments: &[S]) -> String {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(root());
-    // Ubuntu and Debian of today unpack all of these; the best of them takes half a minute for a program with symbols.
+    // Ubuntu and Debian of today unpack all of these; the best of them takes half a minute for a
+    // program with symbols.
     command.env("SOURCE_DATE_EPOCH", "1700000000").env("DEB_OPTIONS", "-Zgzip -z1");
     let output = command.output().unwrap();
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -241,7 +243,8 @@ fn units_have_no_more_rights_than_they_need() {
     }
     for unit in UNITS {
         let path = root().join("packaging").join(unit).display().to_string();
-        // 2.5 of 10, in tenths; the command fails beyond it, and warns of lines that systemd does not know.
+        // 2.5 of 10, in tenths; the command fails beyond it, and warns of lines that systemd does
+        // not know.
         let command = ["security", "--offline=true", "--threshold=25", "--no-pager", &path];
         let output = Command::new("systemd-analyze").args(command).output().unwrap();
         let (printed, told) =

@@ -1,4 +1,5 @@
-//! Results are never lost: files that cannot be written, folders that hold something, interruptions.
+//! Results are never lost: files that cannot be written, folders that hold something,
+//! interruptions.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -193,7 +194,8 @@ fn a_page_of_papers_in_the_folder_is_never_replaced_by_one_that_lacks_a_plan_of_
     assert_eq!(output.status.code(), Some(0), "{err}");
     assert!(err.contains("keeps what it had already: rto-wlan-analysis"), "{err}");
     assert!(has("rto-wlan-analysis") && has("partial-order-fig2"));
-    // Pages whose results are elsewhere, and files that are no such page, are refused before anything runs.
+    // Pages whose results are elsewhere, and files that are no such page, are refused before
+    // anything runs.
     let whole = page();
     fs::rename(scratch.path("out/rto-wlan"), scratch.path("elsewhere")).unwrap();
     for (text, said) in

@@ -8,7 +8,8 @@ const NODE: usize = 11;
 /// rounding.
 pub const ALLOCATION: usize = 16;
 
-/// Bytes of a box, a vector or a ring with room for `capacity` entries of `entry` bytes; 0 for none.
+/// Bytes of a box, a vector or a ring with room for `capacity` entries of `entry` bytes; 0 for
+/// none.
 pub const fn of_vec(capacity: usize, entry: usize) -> usize {
     if capacity == 0 { 0 } else { capacity * entry + ALLOCATION }
 }

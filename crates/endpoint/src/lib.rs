@@ -8,10 +8,12 @@
 //! - [`turns`]: which member sends next.
 //! - [`table`]: the members by row, and their names.
 //! - [`answers`]: packets that no member sends, until they leave.
-//! - [`footprint`]: what containers take from the allocator; [`fifo`]: a queue that mostly has one entry.
+//! - [`footprint`]: what containers take from the allocator; [`fifo`]: a queue that mostly has one
+//!   entry.
 //!
-//! Nothing here knows a wire format, reads a clock or walks over all members for a packet: an account changes in constant
-//! time, and the order of the largest holders in the logarithm of their number, when a magnitude changes.
+//! Nothing here knows a wire format, reads a clock or walks over all members for a packet: an
+//! account changes in constant time, and the order of the largest holders in the logarithm of their
+//! number, when a magnitude changes.
 //!
 //! ```
 //! use endpoint::turns::Turns;

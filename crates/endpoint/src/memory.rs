@@ -30,15 +30,16 @@ pub const MUCH: usize = 2 * LEAST;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryLimits {
     /// Number of bytes from which on windows are not opened any more, and data received out of
-    /// order is discarded, from the connections with the most of it first (RFC 2018, section 8, and
-    /// RFC 9260, section 6.2, allow it). Each connection may queue at most its share to send: the
-    /// limit divided by the number of connections, or 4 KiB if its host (an IPv4 address, or an
-    /// IPv6 network of 64 bits) holds an eighth of the limit.
+    /// order is discarded, from the connections with the most of it first (RFC 2018, section 8,
+    /// and RFC 9260, section 6.2, allow it). Each connection may queue at most its share to
+    /// send: the limit divided by the number of connections, or 4 KiB if its host (an IPv4
+    /// address, or an IPv6 network of 64 bits) holds an eighth of the limit.
     pub pressure: usize,
-    /// Number of bytes from which on nothing is taken: no data to send, no data that arrives, which is as good as lost,
-    /// and no new connection once it is exceeded by an eighth, which is for thin streams. Connections that the
-    /// application closed are reset, from those with the most left to send on; so are, from those that hold the most
-    /// on, others that keep more than 8 KiB in a direction out of which less than 4 KiB went within a minute, or less
+    /// Number of bytes from which on nothing is taken: no data to send, no data that arrives,
+    /// which is as good as lost, and no new connection once it is exceeded by an eighth, which
+    /// is for thin streams. Connections that the application closed are reset, from those with
+    /// the most left to send on; so are, from those that hold the most on, others that keep
+    /// more than 8 KiB in a direction out of which less than 4 KiB went within a minute, or less
     /// than a share of the bytes kept that the protocol sets.
     pub limit: usize,
 }

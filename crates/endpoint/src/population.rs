@@ -119,8 +119,8 @@ impl Population {
         self.of(host) >= self.per_host
     }
 
-    /// Whether a host may have one more member, or any number if `unlimited`: [`Population::enter`] follows, or
-    /// [`Population::dismiss`].
+    /// Whether a host may have one more member, or any number if `unlimited`: [`Population::enter`]
+    /// follows, or [`Population::dismiss`].
     pub fn admit(&self, host: Host, unlimited: bool) -> bool {
         match &self.census {
             None => unlimited || !self.is_full(host),

@@ -2,8 +2,8 @@
 
 use crate::fifo::Fifo;
 
-/// Packets that a member may send in one turn: as many full ones of an Ethernet path as the kernel takes in one call
-/// with segmentation offload, so that packets which can be joined stay together.
+/// Packets that a member may send in one turn: as many full ones of an Ethernet path as the kernel
+/// takes in one call with segmentation offload, so that packets which can be joined stay together.
 const PACKETS: u32 = 44;
 
 /// Most bytes of a turn: the largest length that an IP header can state.
@@ -94,7 +94,8 @@ impl<Id: Copy> Turns<Id> {
 mod tests {
     use super::*;
 
-    /// The order in which members 0, 1, ..., each with a number of packets of `bytes` bytes, send: runs of packets.
+    /// The order in which members 0, 1, ..., each with a number of packets of `bytes` bytes, send:
+    /// runs of packets.
     fn order(packets: &mut [u32], bytes: usize) -> Vec<(usize, u32)> {
         let mut turns = Turns::default();
         (0..packets.len()).for_each(|row| turns.add(row));

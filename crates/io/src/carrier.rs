@@ -1,4 +1,5 @@
-//! Carriers, which carry datagrams between a machine and the network, and the parts that they share.
+//! Carriers, which carry datagrams between a machine and the network, and the parts that they
+//! share.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -16,8 +17,8 @@ use crate::ip::IcmpReport;
 /// The carrier of a machine's datagrams: UDP ([`crate::UdpCarrier`]), raw IP
 /// ([`crate::RawCarrier`]) or a TUN device ([`crate::TunCarrier`]).
 ///
-/// Both directions may be used at the same time from different tasks. Futures may be dropped; a dropped
-/// `send` may have sent a part.
+/// Both directions may be used at the same time from different tasks. Futures may be dropped; a
+/// dropped `send` may have sent a part.
 pub trait Carrier: Send + Sync + 'static {
     /// The local address; its IP address may be unspecified, and its port is 0 for raw IP.
     fn local_addr(&self) -> SocketAddr;
@@ -36,8 +37,8 @@ pub trait Carrier: Send + Sync + 'static {
         0
     }
 
-    /// Whether there may be something to receive; if not, `context` is woken when there is. One task at a
-    /// time may wait.
+    /// Whether there may be something to receive; if not, `context` is woken when there is. One
+    /// task at a time may wait.
     fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
 
     /// Adds waiting datagrams, or a part of them, to `batch`; `WouldBlock` when there are none.
@@ -46,14 +47,14 @@ pub trait Carrier: Send + Sync + 'static {
     /// any other error means that the socket is unusable.
     fn try_recv(&self, batch: &mut RecvBatch) -> io::Result<()>;
 
-    /// Whether some datagrams arrive apart, those that only acknowledge: they wake no task and wait for
-    /// [`Carrier::try_recv_acks`].
+    /// Whether some datagrams arrive apart, those that only acknowledge: they wake no task and wait
+    /// for [`Carrier::try_recv_acks`].
     fn separates_acks(&self) -> bool {
         false
     }
 
-    /// Has pure acknowledgements wake the task that waits in [`Carrier::poll_acks`], or not any more. Needs a
-    /// tokio runtime with I/O enabled.
+    /// Has pure acknowledgements wake the task that waits in [`Carrier::poll_acks`], or not any
+    /// more. Needs a tokio runtime with I/O enabled.
     fn wake_on_acks(&self, _wakes: bool) {}
 
     /// Ready when pure acknowledgements have arrived, while they wake the task.
@@ -64,7 +65,8 @@ pub trait Carrier: Send + Sync + 'static {
     /// Adds all pure acknowledgements that have arrived to `batch`.
     fn try_recv_acks(&self, _batch: &mut RecvBatch) {}
 
-    /// Adds datagrams to `batch`, or has `context` woken when there are any. Errors as in [`Carrier::try_recv`].
+    /// Adds datagrams to `batch`, or has `context` woken when there are any. Errors as in
+    /// [`Carrier::try_recv`].
     fn poll_recv(&self, context: &mut Context<'_>, batch: &mut RecvBatch) -> Poll<io::Result<()>> {
         loop {
             ready!(self.poll_readable(context))?;
@@ -217,8 +219,8 @@ impl RecvBatch {
         !self.datagrams.is_empty() || !self.acks.is_empty() || !self.icmp.is_empty()
     }
 
-    /// Adds the datagrams of `stride` bytes each (the last may be shorter) in `start..start + length` of the
-    /// storage.
+    /// Adds the datagrams of `stride` bytes each (the last may be shorter) in `start..start +
+    /// length` of the storage.
     ///
     /// The datagrams are copied: a fresh buffer of 64 KiB per call would have to be zeroed, which
     /// costs as much. Each datagram gets separate memory, since a message that waits in reassembly
@@ -349,8 +351,8 @@ pub(crate) fn is_passing(error: &io::Error) -> bool {
     ) || is_passing_number(error)
 }
 
-/// Errors of ICMP that have no [`io::ErrorKind`]: protocol not available (raw IP), message too long,
-/// no buffer space, host down.
+/// Errors of ICMP that have no [`io::ErrorKind`]: protocol not available (raw IP), message too
+/// long, no buffer space, host down.
 #[cfg(target_os = "linux")]
 fn is_passing_number(error: &io::Error) -> bool {
     use nix::errno::Errno;

@@ -24,7 +24,8 @@ enum Source {
 }
 
 impl Controls {
-    /// Control messages that carry the ECN codepoint of `transmit`, and the address to send it from, if it is named.
+    /// Control messages that carry the ECN codepoint of `transmit`, and the address to send it
+    /// from, if it is named.
     pub(crate) fn of(transmit: &Transmit, source: Option<IpAddr>) -> Controls {
         let codepoint = to_bits(transmit.ecn);
         Controls {

@@ -1,9 +1,10 @@
 //! The driver that runs a machine over real sockets in real time.
 //!
 //! One task, [`run`], feeds the machine with datagrams and time, and sends what it has to send. The
-//! application calls the machine through [`Shared::call`] from any task or thread. What a call queues leaves within the call
-//! where nothing else is under way; while the driver is at work, or calls follow each other closely, the driver sends it with
-//! the rest, in as few packets and system calls as can be.
+//! application calls the machine through [`Shared::call`] from any task or thread. What a call
+//! queues leaves within the call where nothing else is under way; while the driver is at work, or
+//! calls follow each other closely, the driver sends it with the rest, in as few packets and system
+//! calls as can be.
 
 mod hearing;
 mod hook;
@@ -26,9 +27,10 @@ use crate::carrier::{Carrier, RecvBatch};
 
 /// Runs the machine until [`Shared::close`], or until the socket fails.
 ///
-/// The machine's datagrams are drained as the contract of [`Machine`] says: before each input of a peer that had one already, and
-/// before time. Tasks that the hook wakes run before the last drain, so that their answers leave in the same packets as
-/// acknowledgements. Needs a tokio runtime with I/O enabled.
+/// The machine's datagrams are drained as the contract of [`Machine`] says: before each input of a
+/// peer that had one already, and before time. Tasks that the hook wakes run before the last drain,
+/// so that their answers leave in the same packets as acknowledgements. Needs a tokio runtime with
+/// I/O enabled.
 pub async fn run<M, T, H>(shared: Arc<Shared<M>>, carrier: Arc<T>, hook: H) -> io::Result<()>
 where
     M: Machine + Send + 'static,
@@ -62,7 +64,8 @@ where
     }
 }
 
-/// Waits for datagrams, work that a call left to the driver, input of the hook, or the machine's deadline.
+/// Waits for datagrams, work that a call left to the driver, input of the hook, or the machine's
+/// deadline.
 async fn wait<M: Machine, T: Carrier>(
     shared: &Shared<M>,
     carrier: &T,

@@ -5,8 +5,8 @@
 //! server sees each client at another port and replies reach the right client. All clients share
 //! one link per direction, as they would share a bottleneck.
 //!
-//! One task per socket takes datagrams in; a single one, the pump, sleeps until the links deliver and
-//! sends. Payloads are copied once on their way in and once on their way out.
+//! One task per socket takes datagrams in; a single one, the pump, sleeps until the links deliver
+//! and sends. Payloads are copied once on their way in and once on their way out.
 
 mod pump;
 mod statistics;
@@ -40,8 +40,8 @@ pub struct EmulatorConfig {
     /// Local address of the sockets towards the server, each with a free port. The unspecified
     /// address lets the system choose; on the paths of a multihomed association it must differ.
     pub source: SocketAddr,
-    /// Most clients at a time, if the system provides as many sockets; datagrams of further clients
-    /// are dropped and counted.
+    /// Most clients at a time, if the system provides as many sockets; datagrams of further
+    /// clients are dropped and counted.
     pub clients_max: usize,
     /// Time without a datagram in either direction after which a client's socket is closed.
     pub idle_timeout: Duration,
@@ -185,8 +185,9 @@ pub struct Emulator {
 }
 
 impl Emulator {
-    /// Starts a relay whose links are `up` (clients to server) and `down`; times in their configurations
-    /// (blackouts, profiles) are those of `clock`. Needs a tokio runtime with I/O and time enabled.
+    /// Starts a relay whose links are `up` (clients to server) and `down`; times in their
+    /// configurations (blackouts, profiles) are those of `clock`. Needs a tokio runtime with
+    /// I/O and time enabled.
     ///
     /// # Errors
     /// When the address to listen at is not available.

@@ -20,9 +20,9 @@ const ALLOWED: u8 = 1;
 const FORBIDDEN: u8 = 2;
 
 impl Fragmentation {
-    /// Prepares `socket`, of IPv4 or IPv6, for datagrams that must not (or may) be fragmented, here or by routers.
-    /// Takes a system call only if the setting changes; nearly all datagrams of an endpoint have
-    /// the same.
+    /// Prepares `socket`, of IPv4 or IPv6, for datagrams that must not (or may) be fragmented, here
+    /// or by routers. Takes a system call only if the setting changes; nearly all datagrams of
+    /// an endpoint have the same.
     pub(crate) fn prepare<S: Socket>(&self, socket: &S, is_ipv4: bool, dont_fragment: bool) {
         let wanted = if dont_fragment { FORBIDDEN } else { ALLOWED };
         if self.0.load(Ordering::Relaxed) != wanted {

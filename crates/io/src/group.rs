@@ -11,8 +11,9 @@ use crate::udp::UdpCarrier;
 pub enum Steering {
     /// A hash of both addresses and ports.
     Addresses,
-    /// The verification tag of the SCTP packet in the datagram: the remainder of the tag by the number of sockets is
-    /// the number of the socket. Without a tag, as in INIT, address and port of the sender decide.
+    /// The verification tag of the SCTP packet in the datagram: the remainder of the tag by the
+    /// number of sockets is the number of the socket. Without a tag, as in INIT, address and
+    /// port of the sender decide.
     VerificationTag,
     /// The hash of [`Steering::Addresses`], for SCTP in records of DTLS 1.3.
     Records,
@@ -28,11 +29,14 @@ pub fn can_group() -> bool {
 /// says; port 0 means a free one. No other socket may be there, as with [`UdpCarrier::bind`]. Needs
 /// a tokio runtime with I/O enabled.
 ///
-/// With [`Steering::VerificationTag`] and [`Steering::Records`], packets that only acknowledge data wait apart on Linux and wake
-/// no task ([`Carrier::try_recv_acks`](crate::Carrier::try_recv_acks)). An encrypted one is known by its size.
+/// With [`Steering::VerificationTag`] and [`Steering::Records`], packets that only acknowledge data
+/// wait apart on Linux and wake
+/// no task ([`Carrier::try_recv_acks`](crate::Carrier::try_recv_acks)). An encrypted one is known
+/// by its size.
 ///
-/// The order of the sockets is that of their numbers; it changes as soon as one of them is closed, so that all should be
-/// kept until none is needed. What distributes them is a hint: a datagram may come to any.
+/// The order of the sockets is that of their numbers; it changes as soon as one of them is closed,
+/// so that all should be kept until none is needed. What distributes them is a hint: a datagram may
+/// come to any.
 ///
 /// # Errors
 /// When the address is not available, or several were asked for and [`can_group`] is false.
@@ -66,9 +70,10 @@ mod linux {
     use crate::carrier::Carrier;
     use crate::udp::{AckSocket, UdpCarrier};
 
-    /// Adds `count - 1` sockets to `first`, and one for pure acknowledgements to each unless addresses alone steer. `first` is
-    /// alone at its address: the system refuses an address for several sockets unless each of them agreed, and the first one
-    /// agrees once it has the address.
+    /// Adds `count - 1` sockets to `first`, and one for pure acknowledgements to each unless
+    /// addresses alone steer. `first` is alone at its address: the system refuses an address
+    /// for several sockets unless each of them agreed, and the first one agrees once it has the
+    /// address.
     pub(super) fn group(
         first: UdpCarrier,
         count: usize,
@@ -101,12 +106,14 @@ mod linux {
         Ok(group)
     }
 
-    /// Bytes of an SCTP packet with one SACK chunk that reports neither gaps nor duplicates: the common header and the chunk.
+    /// Bytes of an SCTP packet with one SACK chunk that reports neither gaps nor duplicates: the
+    /// common header and the chunk.
     const ACK_LENGTH: u32 = 12 + 16;
 
-    /// Classic BPF over the payload of UDP, an SCTP packet: returns the number of a socket, and for a packet of one SACK chunk
-    /// that reports neither gaps nor duplicates (RFC 9260, section 3.3.4) the number of the same tag's socket for
-    /// acknowledgements. For a payload that is too short the program returns 0.
+    /// Classic BPF over the payload of UDP, an SCTP packet: returns the number of a socket, and for
+    /// a packet of one SACK chunk that reports neither gaps nor duplicates (RFC 9260, section
+    /// 3.3.4) the number of the same tag's socket for acknowledgements. For a payload that is
+    /// too short the program returns 0.
     fn by_tag(sockets: u32) -> Vec<sock_filter> {
         const SACK: u32 = 3;
         /// Places in the packet.
@@ -131,13 +138,14 @@ mod linux {
         [&by_tag[..], &by_addresses(sockets, 0)].concat()
     }
 
-    /// Classic BPF over the payload of UDP, a record of DTLS 1.3 (RFC 9147, section 4) without a connection id: returns the number
-    /// of a socket for the sender's address and port, and for a record of the size that a SACK has the number of that one's
-    /// socket for acknowledgements. Another packet of that size, such as an ABORT with a reason of eight bytes, waits as long
-    /// as a SACK may.
+    /// Classic BPF over the payload of UDP, a record of DTLS 1.3 (RFC 9147, section 4) without a
+    /// connection id: returns the number of a socket for the sender's address and port, and for
+    /// a record of the size that a SACK has the number of that one's socket for
+    /// acknowledgements. Another packet of that size, such as an ABORT with a reason of eight
+    /// bytes, waits as long as a SACK may.
     fn by_record(sockets: u32) -> Vec<sock_filter> {
-        /// Bytes of the record around its content: the header with a sequence number of 16 bits and a length, the type of the
-        /// content, and the tag of the cipher.
+        /// Bytes of the record around its content: the header with a sequence number of 16 bits and
+        /// a length, the type of the content, and the tag of the cipher.
         const AROUND: u32 = 5 + 1 + 16;
         /// First bits of a unified header of DTLS, above those of the epoch.
         const FORM: u32 = 0b0010_1100;
@@ -155,12 +163,14 @@ mod linux {
         [&by_form[..], &acks, &by_addresses(sockets, 0)].concat()
     }
 
-    /// Classic BPF that returns a number of `sockets`, from `first`, for the address and port of the sender.
+    /// Classic BPF that returns a number of `sockets`, from `first`, for the address and port of
+    /// the sender.
     fn by_addresses(sockets: u32, first: u32) -> Vec<sock_filter> {
         /// The beginning of the IP header, among places.
         const NET: u32 = libc::SKF_NET_OFF as u32;
         const V4: u32 = 4;
-        /// The latter half of the source address, and the source port, behind IP headers without options.
+        /// The latter half of the source address, and the source port, behind IP headers without
+        /// options.
         const V4_SOURCE: [u32; 2] = [NET + 12, NET + 20];
         const V6_SOURCE: [u32; 2] = [NET + 20, NET + 40];
         /// Spreads the bits of a number (multiplicative hash).

@@ -1,5 +1,6 @@
-//! The only room with a real clock and real sockets: UDP encapsulation, raw IP, TUN, the driver that runs a
-//! machine of [`base::Machine`]'s contract over them, and the virtual link in real time.
+//! The only room with a real clock and real sockets: UDP encapsulation, raw IP, TUN, the driver
+//! that runs a machine of [`base::Machine`]'s contract over them, and the virtual link in real
+//! time.
 //!
 //! Parts that need the laboratory's virtual network are behind features, so that applications are
 //! built without it: `capture` for `PcapTap`, `emulator` for `Emulator` and `Bridge`.

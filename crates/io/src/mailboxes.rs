@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-/// A mailbox for each machine. A parcel wakes the driver of its machine ([`Shared::woken_by`]), whose hook collects it
-/// ([`Hook::take_input`]).
+/// A mailbox for each machine. A parcel wakes the driver of its machine ([`Shared::woken_by`]),
+/// whose hook collects it ([`Hook::take_input`]).
 ///
 /// [`Hook::take_input`]: crate::Hook::take_input
 /// [`Shared::woken_by`]: crate::Shared::woken_by
@@ -37,7 +37,8 @@ pub struct HandOverStatistics {
 }
 
 impl<T> Mailboxes<T> {
-    /// Inputs that wait for a machine at most; more are dropped, as a socket drops what its buffer does not hold.
+    /// Inputs that wait for a machine at most; more are dropped, as a socket drops what its buffer
+    /// does not hold.
     pub const MOST: usize = 4096;
 
     /// Empty mailboxes of `count` machines.
@@ -59,7 +60,8 @@ impl<T> Mailboxes<T> {
         self.boxes.len()
     }
 
-    /// The notification by which a parcel wakes the driver of a machine; one that never comes if there is no such machine.
+    /// The notification by which a parcel wakes the driver of a machine; one that never comes if
+    /// there is no such machine.
     pub fn wake(&self, machine: usize) -> Arc<Notify> {
         self.boxes.get(machine).map(|mailbox| Arc::clone(&mailbox.wake)).unwrap_or_default()
     }
@@ -69,7 +71,8 @@ impl<T> Mailboxes<T> {
         self.post_below(machine, Self::MOST, parcel);
     }
 
-    /// Hands something to a machine unless `most` parcels, at most [`Mailboxes::MOST`], already wait there.
+    /// Hands something to a machine unless `most` parcels, at most [`Mailboxes::MOST`], already
+    /// wait there.
     pub fn post_below(&self, machine: usize, most: usize, parcel: T) {
         let Some(mailbox) = self.boxes.get(machine) else { return };
         {

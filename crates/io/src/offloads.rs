@@ -54,7 +54,8 @@ pub fn try_raw_socket() -> io::Result<()> {
     Socket::new(Domain::IPV4, Type::RAW, Some(protocol)).map(|_| ())
 }
 
-/// Asks for the times at which the kernel received datagrams (SO_TIMESTAMPNS, socket(7)); nothing is sent.
+/// Asks for the times at which the kernel received datagrams (SO_TIMESTAMPNS, socket(7)); nothing
+/// is sent.
 ///
 /// # Errors
 /// Where the system has no such time stamps.

@@ -1,8 +1,9 @@
 //! Sockets that the runtime reports as readable.
 //!
-//! A socket whose writability the runtime waits for, as tokio's own sockets, wakes its thread once more for each datagram that
-//! it sends, when the datagram has left the socket's buffer and there is room again. For a thin stream this doubles the
-//! wake-ups. Here writability is registered only while someone waits for it.
+//! A socket whose writability the runtime waits for, as tokio's own sockets, wakes its thread once
+//! more for each datagram that it sends, when the datagram has left the socket's buffer and there
+//! is room again. For a thin stream this doubles the wake-ups. Here writability is registered only
+//! while someone waits for it.
 
 use std::io;
 use std::task::{Context, Poll};
@@ -63,7 +64,8 @@ mod unix {
             call()
         }
 
-        /// Waits until the socket may have room for a datagram, after a sending call that would have blocked.
+        /// Waits until the socket may have room for a datagram, after a sending call that would
+        /// have blocked.
         pub(crate) async fn writable(&self) -> io::Result<()> {
             register(self.socket().try_clone()?, Interest::WRITABLE)?.writable().await.map(drop)
         }
@@ -137,7 +139,8 @@ mod other {
             self.0.try_io(Interest::WRITABLE, call)
         }
 
-        /// Waits until the socket may have room for a datagram, after a sending call that would have blocked.
+        /// Waits until the socket may have room for a datagram, after a sending call that would
+        /// have blocked.
         pub(crate) async fn writable(&self) -> io::Result<()> {
             self.0.writable().await
         }
@@ -157,7 +160,8 @@ mod tests {
 
     use super::*;
 
-    /// Two sockets connected to each other; a sending call blocks while the other side has much unread.
+    /// Two sockets connected to each other; a sending call blocks while the other side has much
+    /// unread.
     fn pair() -> (Registered, Socket) {
         let (one, other) = Socket::pair(Domain::UNIX, Type::DGRAM, None).unwrap();
         one.set_nonblocking(true).unwrap();

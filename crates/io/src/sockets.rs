@@ -35,8 +35,8 @@ impl<T: Carrier> Sockets<T> {
         Ok(Sockets { sockets, next: AtomicUsize::new(0) })
     }
 
-    /// Binds as [`Sockets::bind`] does, with several sockets at each address, as `bind` opens them: the first of all
-    /// addresses, then the second, and so on.
+    /// Binds as [`Sockets::bind`] does, with several sockets at each address, as `bind` opens them:
+    /// the first of all addresses, then the second, and so on.
     ///
     /// # Errors
     /// As [`Sockets::bind`].
@@ -61,7 +61,8 @@ impl<T: Carrier> Sockets<T> {
         self.sockets.iter().map(Carrier::local_addr)
     }
 
-    /// The socket for a datagram: the one at its local address; for one without, the first of its family.
+    /// The socket for a datagram: the one at its local address; for one without, the first of its
+    /// family.
     fn socket_for(&self, transmit: &Transmit) -> &T {
         let serves = |socket: &&T| {
             let own = socket.local_addr();

@@ -11,7 +11,8 @@ use netsim::frame::{FrameHeader, IP_PROTOCOL_SCTP};
 use crate::clock::Clock;
 use crate::udp::unspecified_for;
 
-/// Writes datagrams in real time to a pcapng file, with IP and UDP headers made up from their addresses.
+/// Writes datagrams in real time to a pcapng file, with IP and UDP headers made up from their
+/// addresses.
 ///
 /// Meant to be called by a machine that passes packets on to another; `writer` should buffer.
 /// The first failure of the writer ends the capture and is returned by [`PcapTap::finish`].

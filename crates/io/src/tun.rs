@@ -1,8 +1,8 @@
 //! A machine as a separate host behind a TUN device: packets that the system routes to its
 //! addresses, from this machine or forwarded from others, reach it as IP packets. Linux only.
 //!
-//! [`Tun::open`] makes the device, [`Tun::carriers`] the carriers for [`crate::run`], one for each queue. Pings
-//! to the addresses are answered; ICMP errors go to the machine.
+//! [`Tun::open`] makes the device, [`Tun::carriers`] the carriers for [`crate::run`], one for each
+//! queue. Pings to the addresses are answered; ICMP errors go to the machine.
 
 #[cfg(target_os = "linux")]
 mod addresses;

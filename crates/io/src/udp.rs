@@ -57,8 +57,8 @@ pub struct UdpCarrier {
 }
 
 impl UdpCarrier {
-    /// Opens a socket at `address`; port 0 takes a free one. The unspecified IPv6 address `[::]` takes IPv4
-    /// as well. Needs a tokio runtime with I/O enabled.
+    /// Opens a socket at `address`; port 0 takes a free one. The unspecified IPv6 address `[::]`
+    /// takes IPv4 as well. Needs a tokio runtime with I/O enabled.
     pub fn bind(address: SocketAddr) -> Result<UdpCarrier, BindError> {
         open(address, false).map_err(|source| BindError::new("UDP", address, source))
     }
@@ -155,7 +155,8 @@ impl UdpCarrier {
         let mut is_all = false;
         let received = self.socket.try_read(|| match self.receive_slots(batch) {
             Ok(true) => Ok(()),
-            // The socket is empty now: as after a call in vain, which this saves, the system reports the next datagram.
+            // The socket is empty now: as after a call in vain, which this saves, the system
+            // reports the next datagram.
             Ok(false) => {
                 is_all = true;
                 Err(io::ErrorKind::WouldBlock.into())
@@ -189,7 +190,8 @@ impl UdpCarrier {
         }
     }
 
-    /// The address to name as the source of a datagram: none where the socket's own is the only one.
+    /// The address to name as the source of a datagram: none where the socket's own is the only
+    /// one.
     fn source(&self, transmit: &Transmit) -> Option<IpAddr> {
         let named = transmit.local.map(|local| local.ip());
         named.filter(|ip| !ip.is_unspecified() && *ip != self.local.ip())
@@ -430,9 +432,9 @@ fn open_socket(address: SocketAddr, beside: bool) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// Number of `transmits`, from the first, that the kernel can segment from one buffer: same addresses
-/// and codepoint, all of one size except for a shorter last one, no more than `limit`, and no more
-/// bytes than a packet holds.
+/// Number of `transmits`, from the first, that the kernel can segment from one buffer: same
+/// addresses and codepoint, all of one size except for a shorter last one, no more than `limit`,
+/// and no more bytes than a packet holds.
 fn joinable(transmits: &[Transmit], limit: usize) -> usize {
     let Some(first) = transmits.first() else { return 0 };
     let mut count = 1;

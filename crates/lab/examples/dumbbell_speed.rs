@@ -1,16 +1,19 @@
 //! Processor time per packet while many flows share a network: one run, one line of numbers.
 //!
-//! `cargo run --release -p thinstream-lab --example dumbbell_speed -- [SCENARIO [FLOWS [VIRTUAL_SECONDS]]]`
+//! `cargo run --release -p thinstream-lab --example dumbbell_speed -- [SCENARIO [FLOWS
+//! [VIRTUAL_SECONDS]]]`
 //!
-//! - `fixed`: greedy TCP flows of 1000-byte segments share 100 Mbit/s with a round trip of 50 ms and a queue of 100
-//!   packets. The more flows there are, the less is left for each, down to less than a packet a round trip: then
-//!   what they do is wait for timeouts, and most of what they send is dropped.
-//! - `share`: the same, but rate and queue grow with the number of flows, a megabit a second and a packet for each.
-//!   So each does what it does among 100 on the `fixed` link.
+//! - `fixed`: greedy TCP flows of 1000-byte segments share 100 Mbit/s with a round trip of 50 ms
+//!   and a queue of 100 packets. The more flows there are, the less is left for each, down to less
+//!   than a packet a round trip: then what they do is wait for timeouts, and most of what they send
+//!   is dropped.
+//! - `share`: the same, but rate and queue grow with the number of flows, a megabit a second and a
+//!   packet for each. So each does what it does among 100 on the `fixed` link.
 //! - `bulk`: greedy SCTP flows, with messages of 100,000 bytes, share what TCP's share in `fixed`.
 //! - `thin`: SCTP flows of 100 bytes each 250 ms, a round trip of 100 ms, 1 % loss, nothing shared.
 //!
-//! `benches/dumbbell` makes a table of them. A process makes one run, so that its memory is that of the run.
+//! `benches/dumbbell` makes a table of them. A process makes one run, so that its memory is that of
+//! the run.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "measures time")]
 
@@ -165,7 +168,8 @@ fn processor_seconds() -> f64 {
     nanos.map_or_else(wall, |nanos| nanos * 1e-9)
 }
 
-/// Resident memory, where the system reports it, without pages of files: those of the code that ran are no flow's.
+/// Resident memory, where the system reports it, without pages of files: those of the code that ran
+/// are no flow's.
 fn resident_kib() -> u64 {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let mut pages = text.split(' ').skip(1).filter_map(|pages| pages.parse::<u64>().ok());

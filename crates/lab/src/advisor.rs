@@ -1,9 +1,11 @@
-//! External policies: code of a caller that receives the events of a sender's recovery and answers with advice.
+//! External policies: code of a caller that receives the events of a sender's recovery and answers
+//! with advice.
 //!
 //! A plan names such code (`advice = "mine"`), and the caller passes it to
-//! [`Plan::with_advisors`](crate::plan::Plan::with_advisors). Each flow of each run has its own [`Advisor`], which
-//! receives the events of recovery after each input, before packets leave, but not the effects of its own advice. Equal
-//! advisors give equal results; a plan cannot record other inputs of an advisor, such as files.
+//! [`Plan::with_advisors`](crate::plan::Plan::with_advisors). Each flow of each run has its own
+//! [`Advisor`], which receives the events of recovery after each input, before packets leave, but
+//! not the effects of its own advice. Equal advisors give equal results; a plan cannot record other
+//! inputs of an advisor, such as files.
 
 use core::fmt::{self, Debug};
 use std::collections::BTreeMap;
@@ -20,7 +22,8 @@ pub type AdvisorError = Box<dyn core::error::Error + Send + Sync>;
 pub enum Answer {
     /// Asks recovery for this action, which may refuse it ([`recovery::AdviceError`]).
     Do(Advice),
-    /// [Wakes](Advisor::on_wake) the advisor after this time, at least 1 ms; replaces an earlier request.
+    /// [Wakes](Advisor::on_wake) the advisor after this time, at least 1 ms; replaces an earlier
+    /// request.
     Wake(Duration),
 }
 
@@ -31,8 +34,8 @@ pub trait Advisor: Debug {
         true
     }
 
-    /// Handles an event of recovery. `view` is the state after the input that caused it, with the lowest [`UNITS`]
-    /// units in flight on the event's path, or on the first path.
+    /// Handles an event of recovery. `view` is the state after the input that caused it, with the
+    /// lowest [`UNITS`] units in flight on the event's path, or on the first path.
     ///
     /// # Errors
     /// A failure, which ends the run.

@@ -2,8 +2,8 @@
 //!
 //! Runs with equal seeds have the same messages and, where losses are paired, the same fate of
 //! first transmissions; so their difference varies less by chance than either number does
-//! ([`results::paired_difference`]). Quantiles are those of all seeds together, each with an interval that
-//! assumes no distribution.
+//! ([`results::paired_difference`]). Quantiles are those of all seeds together, each with an
+//! interval that assumes no distribution.
 
 mod ablation;
 mod difference;

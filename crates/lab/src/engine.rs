@@ -1,4 +1,5 @@
-//! The engine: a plan's cells times its seeds are independent runs, for any number of threads and shards.
+//! The engine: a plan's cells times its seeds are independent runs, for any number of threads and
+//! shards.
 //!
 //! A finished run is one line of a [`journal`], with a checksum; results are computed from all
 //! lines, in the order of the plan. So the results do not depend on the number of threads or
@@ -83,7 +84,8 @@ impl<'a, F: FnMut(Job, Results) -> Result<(), EngineError>> Work<'a, F> {
         }
     }
 
-    /// Runs one job after the other until no more are left. Any number of threads may do so at a time.
+    /// Runs one job after the other until no more are left. Any number of threads may do so at a
+    /// time.
     pub fn take_all(&self) {
         while !self.stopped.load(Ordering::Relaxed)
             && let Some(job) = self.jobs.get(self.next.fetch_add(1, Ordering::Relaxed))

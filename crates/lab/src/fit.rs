@@ -22,7 +22,8 @@ impl<'a> Fit<'a> {
     /// The fit that the plan's `[fit]` describes.
     ///
     /// # Errors
-    /// Where the plan has no `[fit]`, or no row with a number of the paper in the cells that it names.
+    /// Where the plan has no `[fit]`, or no row with a number of the paper in the cells that it
+    /// names.
     pub fn of(plan: &'a Plan) -> Result<Fit<'a>, PlanError> {
         let Some(section) = &plan.base.fit else {
             return Err(PlanError::new(
@@ -64,7 +65,8 @@ impl<'a> Fit<'a> {
         Cell(values.map(|((key, unknown), share)| (key.clone(), unknown.at(*share))).collect())
     }
 
-    /// The plan with a setting, of the same size and with as many seeds; its rows are those to be met.
+    /// The plan with a setting, of the same size and with as many seeds; its rows are those to be
+    /// met.
     ///
     /// # Errors
     /// Where values of the setting contradict each other.
@@ -91,8 +93,8 @@ fn forget_lists(plan: &mut toml::Table, is_fixed: impl Fn(&str) -> bool) {
     }
 }
 
-/// A row that a fit can meet, without the keys that have one value then: it has a number of the paper, in the cells of the
-/// fit, and compares it with no others.
+/// A row that a fit can meet, without the keys that have one value then: it has a number of the
+/// paper, in the cells of the fit, and compares it with no others.
 fn kept(row: toml::Value, section: &FitSection) -> Option<toml::Value> {
     let toml::Value::Table(mut row) = row else { return None };
     let says = |key: &str, what: &str| row.get(key).is_some_and(|value| value_text(value) == what);

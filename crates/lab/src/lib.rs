@@ -1,26 +1,32 @@
-//! The laboratory: traffic over virtual networks, losses, measures of latency, and plans that vary them.
+//! The laboratory: traffic over virtual networks, losses, measures of latency, and plans that vary
+//! them.
 //!
 //! - [`workload`]: when messages are due, for simulations and for real senders alike.
 //! - [`probe`]: the payload of a measuring message, which a receiver can verify to the last byte.
 //! - [`fate`]: losses that are the same for every policy, so that policies can be compared.
 //! - [`flow`]: a conversation between two hosts over SCTP or TCP, and the times of each message.
 //! - [`peers`]: transports of others, once a crate that has them registers them.
-//! - [`watch`]: flows under observation: ladders and captures; [`record`]: one run again, with its packets and events.
+//! - [`watch`]: flows under observation: ladders and captures; [`record`]: one run again, with its
+//!   packets and events.
 //! - [`advisor`]: policies of callers, which hear recovery's events and answer with advice.
 //! - [`policy_text`]: policies as plans and studies write them.
 //! - [`world`]: networks of any number of flows.
-//! - [`plan`]: a TOML file that names network, flows, measures, what is varied and what is expected.
+//! - [`plan`]: a TOML file that names network, flows, measures, what is varied and what is
+//!   expected.
 //! - [`engine`]: a plan as independent runs, in shards.
 //! - [`experiments`]: the plans of the papers, part of the command.
 //! - [`stored`]: finished runs with their plan: tidy tables, manifest, golden text.
-//! - [`statistics`]: numbers of a cell over its seeds; [`verdict`]: the paper's numbers beside ours.
+//! - [`statistics`]: numbers of a cell over its seeds; [`verdict`]: the paper's numbers beside
+//!   ours.
 //! - [`fit`]: plans with unknown settings, and the distance of a setting's numbers from the
 //!   paper's.
 //! - [`compare`]: two policies on equal random streams.
 //! - [`measure`]: measures of groups of flows, as rows.
-//! - [`study`]: subjects other than flows over one network, once a crate with studies registers them.
+//! - [`study`]: subjects other than flows over one network, once a crate with studies registers
+//!   them.
 //!
-//! Nothing here reads a clock, draws ambient randomness, or uses a file or a thread: the crate `runner` does.
+//! Nothing here reads a clock, draws ambient randomness, or uses a file or a thread: the crate
+//! `runner` does.
 //!
 //! ```
 //! use lab::engine::run_all;

@@ -1,9 +1,10 @@
 //! Measures: small accumulators, kept only if a plan asks for them.
 //!
-//! A measure is one file: [`Ask`] is its settings in a plan, below its key of `[measure]`; [`Measure`] is the data of
-//! a group of flows, and makes the rows. One row of the table in `measure/table.rs` makes it a key of plans.
-//! [`GroupMeter`] passes each [`Seen`] of a group's flows to its measures; a [`FlowMeter`] has the few numbers of a
-//! flow that several measures share.
+//! A measure is one file: [`Ask`] is its settings in a plan, below its key of `[measure]`;
+//! [`Measure`] is the data of a group of flows, and makes the rows. One row of the table in
+//! `measure/table.rs` makes it a key of plans. [`GroupMeter`] passes each [`Seen`] of a group's
+//! flows to its measures; a [`FlowMeter`] has the few numbers of a flow that several measures
+//! share.
 
 mod cost;
 mod flow_meter;

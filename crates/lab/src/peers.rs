@@ -90,7 +90,8 @@ pub trait Peers: Send + Sync {
     /// All transports of the registry.
     fn all(&self) -> &'static [Described];
 
-    /// Reason for which a transport cannot be used on this machine, with a remedy; `None` if it can.
+    /// Reason for which a transport cannot be used on this machine, with a remedy; `None` if it
+    /// can.
     fn missing(&self, _name: &str) -> Option<String> {
         None
     }
@@ -102,8 +103,8 @@ pub trait Peers: Send + Sync {
 
 static REGISTRY: OnceLock<&'static dyn Peers> = OnceLock::new();
 
-/// Makes these transports known to plans of this process. The first call counts: what a plan means does not change
-/// while it runs.
+/// Makes these transports known to plans of this process. The first call counts: what a plan means
+/// does not change while it runs.
 pub fn register(peers: &'static dyn Peers) {
     REGISTRY.get_or_init(|| peers);
 }

@@ -159,7 +159,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// This plan with the seeds that follow `offset`: a replication, independent of the one without.
+    /// This plan with the seeds that follow `offset`: a replication, independent of the one
+    /// without.
     ///
     /// # Errors
     /// When the last seed exceeds 64 bits.

@@ -53,7 +53,8 @@ impl<'de> Deserialize<'de> for PolicySection {
     }
 }
 
-/// Refuses a name that is a preset of no protocol; which one it has to be of shows once the transport is known.
+/// Refuses a name that is a preset of no protocol; which one it has to be of shows once the
+/// transport is known.
 fn check_known(preset: &str) -> Result<(), String> {
     let both = [Protocol::Sctp, Protocol::Tcp];
     let mut names: Vec<&str> = Vec::new();
@@ -77,7 +78,8 @@ impl PolicySection {
     /// The policy.
     ///
     /// # Errors
-    /// When the transport has no preset of that name, or a change makes no sense or has no effect on it.
+    /// When the transport has no preset of that name, or a change makes no sense or has no effect
+    /// on it.
     pub fn build(&self, transport: TransportName) -> Result<RecoveryPolicy, String> {
         let protocol = match transport {
             TransportName::Sctp => Protocol::Sctp,

@@ -98,8 +98,8 @@ impl Probe {
         }
     }
 
-    /// Reads the header alone, unverified: for an observer that sees only the beginning of a message, such as
-    /// an observer of packets ([`crate::fate`]).
+    /// Reads the header alone, unverified: for an observer that sees only the beginning of a
+    /// message, such as an observer of packets ([`crate::fate`]).
     ///
     /// # Errors
     /// When the payload is too short or no measuring message.

@@ -1,8 +1,8 @@
 //! Finished runs with their plan: tidy tables, the manifest, golden text.
 //!
-//! Rows are tidy: one number each, with the plan's keys of its cell, the seed, the flows, the measure and its labels.
-//! Distributions are histograms, a row for each bin; curves have a row for each point, ladders one for each packet.
-//! The crate `runner` keeps all of them in a folder.
+//! Rows are tidy: one number each, with the plan's keys of its cell, the seed, the flows, the
+//! measure and its labels. Distributions are histograms, a row for each bin; curves have a row for
+//! each point, ladders one for each packet. The crate `runner` keeps all of them in a folder.
 
 pub mod golden;
 pub mod manifest;

@@ -93,8 +93,8 @@ impl Described {
 
 static REGISTRY: OnceLock<&'static [Described]> = OnceLock::new();
 
-/// Makes these studies known to plans of this process. The first call counts: the meaning of a plan does not change
-/// while it runs.
+/// Makes these studies known to plans of this process. The first call counts: the meaning of a plan
+/// does not change while it runs.
 pub fn register(studies: &'static [Described]) {
     REGISTRY.get_or_init(|| studies);
 }

@@ -4,14 +4,15 @@ pub(crate) mod places;
 
 use core::ops::Range;
 
-/// `3:1: unknown key "duraton"; did you mean "duration"?`, with the line and column where `error` is in `text`.
+/// `3:1: unknown key "duraton"; did you mean "duration"?`, with the line and column where `error`
+/// is in `text`.
 pub fn describe(text: &str, error: &toml::de::Error) -> String {
     let place = error.span().map(|span| format!("{}: ", place(text, &span)));
     place.unwrap_or_default() + &sentence(error.message())
 }
 
-/// `error` with the line and column of the value or key of `text` that it quotes, if there is one: for errors that are
-/// noticed after the text was read.
+/// `error` with the line and column of the value or key of `text` that it quotes, if there is one:
+/// for errors that are noticed after the text was read.
 pub fn placed(text: &str, error: &str) -> String {
     match places::mentioned(&places::entries(text), error) {
         Some(span) => format!("{}: {error}", place(text, &span)),
@@ -45,7 +46,8 @@ pub(crate) fn place(text: &str, span: &Range<usize>) -> String {
     format!("{line}:{column}")
 }
 
-/// A message on one line, in our words where it is about a key, and with the nearest word of a list of known ones.
+/// A message on one line, in our words where it is about a key, and with the nearest word of a list
+/// of known ones.
 pub(crate) fn sentence(message: &str) -> String {
     let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
     let of_unknown = || {
@@ -84,7 +86,8 @@ pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     distances.filter(|(far, _)| *far <= most).min().map(|(_, one)| one)
 }
 
-/// Characters to insert, delete, replace or exchange with their neighbours to make one word of the other.
+/// Characters to insert, delete, replace or exchange with their neighbours to make one word of the
+/// other.
 fn distance(one: &str, other: &str) -> usize {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let mut rows: Vec<Vec<usize>> = vec![(0..=other.len()).collect()];

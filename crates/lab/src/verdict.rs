@@ -193,7 +193,8 @@ fn weigh_bounds(above: Option<f64>, below: Option<f64>, found: Found) -> Word {
     }
 }
 
-/// Compares with a number of the paper; `neutral` is the value without effect, where two numbers are compared.
+/// Compares with a number of the paper; `neutral` is the value without effect, where two numbers
+/// are compared.
 fn weigh_number(paper: f64, room: f64, neutral: Option<f64>, found: Found) -> Word {
     let (from, to) = (paper - room, paper + room);
     let is_inside = from <= found.low && found.high <= to;

@@ -78,7 +78,8 @@ impl Network {
         }
     }
 
-    /// Delays of flow `number` on its first path, there and back, without queues and at the least jitter.
+    /// Delays of flow `number` on its first path, there and back, without queues and at the least
+    /// jitter.
     pub fn delays(&self, number: u32) -> Directions<Duration> {
         let none = Directions { forward: Duration::ZERO, backward: Duration::ZERO };
         self.links(number).fold(none, |sum, link| Directions {
@@ -250,8 +251,8 @@ impl World {
         self.simulation.checker_mut().push(Box::new(watcher));
     }
 
-    /// Makes a shared link lose from now on also the packets that `oracle` selects, in addition to its
-    /// own losses.
+    /// Makes a shared link lose from now on also the packets that `oracle` selects, in addition to
+    /// its own losses.
     pub fn set_interference(&mut self, link: LinkId, oracle: LossOracle<Packet>) {
         self.simulation.set_link_interference(link, oracle);
     }

@@ -11,7 +11,8 @@ use toml::{Table, Value};
 
 use self::support::text_of;
 
-/// Fields that rows of a sweep change in `latency`: rows that are policies, or flows of this transport that have one.
+/// Fields that rows of a sweep change in `latency`: rows that are policies, or flows of this
+/// transport that have one.
 fn changed(file: &str, key: &str, transport: Option<&str>) -> BTreeSet<String> {
     let plan: Table = text_of(file).parse().unwrap();
     let rows = plan["sweep"][key].as_array().unwrap().iter().filter_map(Value::as_table);
@@ -26,8 +27,8 @@ fn changed(file: &str, key: &str, transport: Option<&str>) -> BTreeSet<String> {
     fields.filter(|field| !["name", "preset"].contains(&field.as_str())).cloned().collect()
 }
 
-/// Fields in which `latency` differs from the RFCs' recovery, to which copies without any limit were added: the mechanisms that
-/// the preset consists of.
+/// Fields in which `latency` differs from the RFCs' recovery, to which copies without any limit
+/// were added: the mechanisms that the preset consists of.
 fn mechanisms(protocol: Protocol) -> BTreeSet<String> {
     let latency = RecoveryPolicy::of_preset(protocol, "latency").unwrap();
     let mut plain = RecoveryPolicy::of_preset(protocol, "rfc").unwrap();

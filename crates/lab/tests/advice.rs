@@ -1,5 +1,6 @@
-//! Policies of callers: one that reimplements linear timeouts gives the very numbers of the policy that has them; one that
-//! answers nonsense at every event stops nothing; failures name their place.
+//! Policies of callers: one that reimplements linear timeouts gives the very numbers of the policy
+//! that has them; one that answers nonsense at every event stops nothing; failures name their
+//! place.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! `thin` and the `latency` presets are nowhere worse than standard recovery: the small versions of plans over a grid of networks,
-//! and over a line that thin streams nearly fill.
+//! `thin` and the `latency` presets are nowhere worse than standard recovery: the small versions of
+//! plans over a grid of networks, and over a line that thin streams nearly fill.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,5 +1,5 @@
-//! Throughput that thin streams of the `latency` presets leave to others on a bottleneck, and to each other where it is
-//! too narrow.
+//! Throughput that thin streams of the `latency` presets leave to others on a bottleneck, and to
+//! each other where it is too narrow.
 
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 
@@ -27,8 +27,9 @@ fn greedy_flows_get_as_much_beside_200_streams_of_latency_as_beside_200_standard
         assert!((latency / other - 1.0).abs() < 0.03, "{one}: {latency} beside {other}");
         let [(jain, _)] = pair(&compared, "thin", "goodput.jain")[..] else { panic!() };
         assert!(jain > 0.95, "{one}: {jain}");
-        // The streams make no queue of their own: their messages wait no longer than standard ones, within what chance makes of
-        // the short run. The plan bounds its own run, of which the test has a part, by 1 ms at the shortest twentieth.
+        // The streams make no queue of their own: their messages wait no longer than standard ones,
+        // within what chance makes of the short run. The plan bounds its own run, of which
+        // the test has a part, by 1 ms at the shortest twentieth.
         for quantile in ["0.05", "0.5"] {
             let name = format!("latency.quantile[quantile={quantile}]");
             let [(here, there)] = pair(&compared, "thin", &name)[..] else { panic!() };

@@ -1,4 +1,5 @@
-//! No field of a policy is a trap: each field that a protocol accepts changes what that protocol does somewhere.
+//! No field of a policy is a trap: each field that a protocol accepts changes what that protocol
+//! does somewhere.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -102,8 +103,8 @@ const VALUES: [&str; 19] = [
     "linear:1",
 ];
 
-/// Fields whose effect plans have no room for, or show only after many runs: where a test holds it, a script of
-/// `conformance/` that fails with another value, or a test by its name.
+/// Fields whose effect plans have no room for, or show only after many runs: where a test holds it,
+/// a script of `conformance/` that fails with another value, or a test by its name.
 const ELSEWHERE: &[(Protocol, &str, &str)] = &[
     (Protocol::Sctp, "linear-setup", "sctp/thin/linear-setup"),
     (Protocol::Tcp, "linear-setup", "tcp/open/linear-syns"),

@@ -1,4 +1,5 @@
-//! The presets `latency`, `latency-lean` and `latency-max` reach what their plans ask for, except for what the plans say that they miss.
+//! The presets `latency`, `latency-lean` and `latency-max` reach what their plans ask for, except
+//! for what the plans say that they miss.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -11,8 +12,9 @@ use self::support::{results_of, text_of};
 
 const KEY: &str = "flow.stream.policy";
 
-/// Runs the cells that a plan's targets are about, with its own seeds, and checks that as many numbers miss as the plan says:
-/// one that misses newly has been lost, and one that is met newly is no longer to be listed as missed.
+/// Runs the cells that a plan's targets are about, with its own seeds, and checks that as many
+/// numbers miss as the plan says: one that misses newly has been lost, and one that is met newly is
+/// no longer to be listed as missed.
 fn are_as_known(file: &str, least: usize) {
     let mut plan = Plan::parse(&text_of(file), Size::Normal, None).unwrap();
     plan.keep_distributions();
@@ -110,8 +112,9 @@ fn a_burst_that_goes_by_packets_ends_several_times_sooner_where_new_data_asks() 
     }
 }
 
-/// Streams that lose several packets in a row: one on a short path whose round trips the traffic of others makes many times as
-/// long, and one of ten packets a round trip over a path with outages, and over one that becomes longer and shorter.
+/// Streams that lose several packets in a row: one on a short path whose round trips the traffic of
+/// others makes many times as long, and one of ten packets a round trip over a path with outages,
+/// and over one that becomes longer and shorter.
 const SILENCES: &str = r#"
 title = "silences"
 about = "Bursts beside cross traffic, outages and steps, over both protocols."
@@ -140,8 +143,8 @@ latency = { quantiles = [0.999] }
 cost = {}
 "#;
 
-/// Means in milliseconds above the delay of the network that a window of one packet after each silence, or timeouts that double at
-/// once, exceed by far, for each case and protocol.
+/// Means in milliseconds above the delay of the network that a window of one packet after each
+/// silence, or timeouts that double at once, exceed by far, for each case and protocol.
 const MEANS_AFTER_SILENCES: [[f64; 2]; 3] = [[60.0, 60.0], [52.0, 52.0], [400.0, 1200.0]];
 
 #[test]
@@ -203,8 +206,8 @@ fn latency_is_slower_than_thin_in_no_number_but_tcp_s_tails_and_under_jitter_and
                 [0.99, 0.999].map(|quantile| format!("latency.quantile[quantile={quantile}]"));
             let names = ["latency.mean", &quantiles[0], &quantiles[1]];
             let found = tally(&compared, &names, 0.01);
-            // In a run of minutes the longest of TCP are those of its beginning, before a loss was seen. Under jitter the
-            // margin that it learns costs some percent.
+            // In a run of minutes the longest of TCP are those of its beginning, before a loss was
+            // seen. Under jitter the margin that it learns costs some percent.
             let excused = |cell: &[(String, String)], difference: &Difference| {
                 let tail = difference.name.contains("0.999");
                 let jitter = cell.iter().any(|(_, value)| value == "jitter");

@@ -6,10 +6,10 @@ use lab::verdict::judge;
 
 use self::support::results_of;
 
-/// Known excess of rows over the plan's bound, as docs/policies.md says: SCTP's packets that arrive after the next
-/// message, without copies, and TCP's messages that travel alone and late over a long round trip. Under jitter TCP
-/// learns its margin in the first minutes, which weigh more in a small run than in the plan's, where all are below the
-/// bound.
+/// Known excess of rows over the plan's bound, as docs/policies.md says: SCTP's packets that arrive
+/// after the next message, without copies, and TCP's messages that travel alone and late over a
+/// long round trip. Under jitter TCP learns its margin in the first minutes, which weigh more in a
+/// small run than in the plan's, where all are below the bound.
 fn known(network: &str, flows: &str) -> Option<f64> {
     match flows {
         "sctp-w2" if network.contains("by 30 ms") => Some(0.035),

@@ -1,6 +1,6 @@
-//! The plans in experiments/: all can be read, and their small versions give what golden/ says, to the last
-//! digit shown. After a change of behaviour on purpose, `THINSTREAM_BLESS=1 cargo test -p thinstream-lab --test plans`
-//! rewrites golden/: the diff shows what changed.
+//! The plans in experiments/: all can be read, and their small versions give what golden/ says, to
+//! the last digit shown. After a change of behaviour on purpose, `THINSTREAM_BLESS=1 cargo test -p
+//! thinstream-lab --test plans` rewrites golden/: the diff shows what changed.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::BTreeSet;
@@ -41,7 +41,8 @@ fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Plans without numbers and numbers without a plan are both errors, except while new plans get their numbers.
+/// Plans without numbers and numbers without a plan are both errors, except while new plans get
+/// their numbers.
 #[test]
 fn every_plan_has_golden_numbers_and_no_other_has() {
     if std::env::var_os("THINSTREAM_BLESS").is_some() {
@@ -101,8 +102,8 @@ fn small_versions_give_the_golden_numbers() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Expectations about something that no run measures. What is rare may be missing from a small version: so
-/// values of labels do not matter, their keys do.
+/// Expectations about something that no run measures. What is rare may be missing from a small
+/// version: so values of labels do not matter, their keys do.
 fn unmeasured<'a>(plan: &'a Plan, finished: &Finished) -> impl Iterator<Item = String> + 'a {
     let shape = |measure: &str, keys: Vec<&str>| format!("{measure}[{}]", keys.join(","));
     let rows = finished.values().flat_map(|results| &results.rows);
@@ -117,7 +118,8 @@ fn unmeasured<'a>(plan: &'a Plan, finished: &Finished) -> impl Iterator<Item = S
     })
 }
 
-/// Expectations that do not say of whom, where several flows or links have the measure: their mean belongs to none.
+/// Expectations that do not say of whom, where several flows or links have the measure: their mean
+/// belongs to none.
 fn ambiguous<'a>(plan: &'a Plan, finished: &'a Finished) -> impl Iterator<Item = String> + 'a {
     let unsaid = plan.base.expectations.iter().filter(|one| one.of.is_none());
     unsaid.filter_map(|one| {
@@ -128,8 +130,8 @@ fn ambiguous<'a>(plan: &'a Plan, finished: &'a Finished) -> impl Iterator<Item =
     })
 }
 
-/// Figures of what no run gives under these labels, as far as this size has its cells. A small version may lack
-/// what is rare, which is no mistake.
+/// Figures of what no run gives under these labels, as far as this size has its cells. A small
+/// version may lack what is rare, which is no mistake.
 fn undrawn<'a>(plan: &'a Plan, finished: &Finished) -> impl Iterator<Item = String> + 'a {
     let mut known: BTreeSet<(String, BTreeSet<String>)> = BTreeSet::new();
     let mut know = |measure: &str, labels: &Labels| {

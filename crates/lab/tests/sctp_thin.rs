@@ -1,5 +1,5 @@
-//! The plans of Petlund et al. (2009) whose times can be computed in advance, to the nanosecond: where the figure of the
-//! paper is a drawing, and where six losses in a row make 67 s.
+//! The plans of Petlund et al. (2009) whose times can be computed in advance, to the nanosecond:
+//! where the figure of the paper is a drawing, and where six losses in a row make 67 s.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
-//! A small soak: the example of that name with few associations for a quarter of an hour of virtual time.
-//! `make soak` runs the large one.
+//! A small soak: the example of that name with few associations for a quarter of an hour of virtual
+//! time. `make soak` runs the large one.
 #![allow(dead_code, reason = "uses a part of the example")]
 
 #[path = "../examples/soak/client.rs"]

@@ -1,12 +1,13 @@
 //! WebRTC's data channels: their establishment (RFC 8832) and their use of streams (RFC 8831).
 //!
-//! A channel is a pair of streams with one identifier, one in each direction. [`DataChannels`] opens and
-//! answers, says which identifiers are free, marks messages as text, binary or empty, and closes a
-//! channel by resetting its outgoing stream, after which the identifier may be used again.
+//! A channel is a pair of streams with one identifier, one in each direction. [`DataChannels`]
+//! opens and answers, says which identifiers are free, marks messages as text, binary or empty, and
+//! closes a channel by resetting its outgoing stream, after which the identifier may be used again.
 //!
 //! Below it is an association with RE-CONFIG (RFC 6525) and, for channels that may lose messages,
-//! partial reliability (RFC 3758, RFC 7496). [`DataChannels::drive`] carries between the channels and an
-//! association of an [`Endpoint`](sctp::Endpoint). Over anything else its owner carries four things:
+//! partial reliability (RFC 3758, RFC 7496). [`DataChannels::drive`] carries between the channels
+//! and an association of an [`Endpoint`](sctp::Endpoint). Over anything else its owner carries four
+//! things:
 //!
 //! - messages that arrived, to [`DataChannels::handle_message`];
 //! - messages to be sent, from [`DataChannels::poll_outgoing`] or [`DataChannels::flush`];
@@ -14,8 +15,8 @@
 //! - and what became of resets, to [`DataChannels::handle_incoming_reset`] and
 //!   [`DataChannels::handle_outgoing_reset`].
 //!
-//! The peer is bounded: it may have [`DataChannelsOptions::max_channels`] with this side's, each with
-//! names of [`DataChannelsOptions::max_name`] bytes; more it is refused.
+//! The peer is bounded: it may have [`DataChannelsOptions::max_channels`] with this side's, each
+//! with names of [`DataChannelsOptions::max_name`] bytes; more it is refused.
 
 mod buffered;
 mod channel;
@@ -104,8 +105,8 @@ impl DataChannels {
         Ok(id)
     }
 
-    /// Takes a channel that both sides agreed on elsewhere (*negotiated* in WebRTC's words): nothing is
-    /// sent for it.
+    /// Takes a channel that both sides agreed on elsewhere (*negotiated* in WebRTC's words):
+    /// nothing is sent for it.
     ///
     /// # Errors
     /// [`ChannelError::Unusable`] or [`ChannelError::TooMany`].
@@ -211,8 +212,8 @@ impl DataChannels {
             return self.refuse(id, ChannelFault::WrongParity);
         }
         match self.channels.get(&id) {
-            // The peer uses the identifier again, so it has seen this side's reset, although its answer
-            // is not here yet.
+            // The peer uses the identifier again, so it has seen this side's reset, although its
+            // answer is not here yet.
             Some(channel) if channel.is_reset_but_unanswered() => self.finish(id),
             Some(_) => return self.refuse(id, ChannelFault::OpenedTwice),
             None => {}
@@ -270,9 +271,9 @@ impl DataChannels {
         }
     }
 
-    /// Input: the peer refused the reset of these of this side's streams, or the association could not
-    /// ask for it: it is asked for again with the next [`DataChannels::poll_reset`], as often as this is
-    /// called.
+    /// Input: the peer refused the reset of these of this side's streams, or the association could
+    /// not ask for it: it is asked for again with the next [`DataChannels::poll_reset`], as
+    /// often as this is called.
     pub fn handle_reset_failed(&mut self, streams: &[StreamId]) {
         for id in self.named(streams) {
             if let Some(channel) = self.channels.get_mut(&id) {
@@ -325,8 +326,8 @@ impl DataChannels {
         self.outbox.flush(send)
     }
 
-    /// Output: the outgoing streams to be reset now, in ascending order; none of whose messages wait in
-    /// this layer any more.
+    /// Output: the outgoing streams to be reset now, in ascending order; none of whose messages
+    /// wait in this layer any more.
     pub fn poll_reset(&mut self) -> Vec<StreamId> {
         let mut streams = Vec::new();
         for (id, channel) in &mut self.channels {
@@ -353,8 +354,8 @@ impl DataChannels {
         self.outbox.bytes()
     }
 
-    /// Bytes that the events which [`DataChannels::poll_event`] has not returned yet take: their messages and names, and each event
-    /// itself.
+    /// Bytes that the events which [`DataChannels::poll_event`] has not returned yet take: their
+    /// messages and names, and each event itself.
     pub fn unread(&self) -> usize {
         self.events.bytes()
     }

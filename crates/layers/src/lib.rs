@@ -1,5 +1,5 @@
-//! Layers over the streams of an association: they use it as any application would and decide nothing
-//! about its packets.
+//! Layers over the streams of an association: they use it as any application would and decide
+//! nothing about its packets.
 //!
 //! A layer is as sans-IO as the endpoint below it. Messages that arrived go in, messages to be sent
 //! come out as [`Outgoing`]; the owner of the association carries them in both directions, be it a

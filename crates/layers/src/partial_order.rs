@@ -1,14 +1,15 @@
-//! Arbitrary partial orders over one stream, as Caro et al. (2001, section 3) imagine them over SCTP: a
-//! message waits for the messages that it names and for nothing else.
+//! Arbitrary partial orders over one stream, as Caro et al. (2001, section 3) imagine them over
+//! SCTP: a message waits for the messages that it names and for nothing else.
 //!
-//! All messages travel unordered (U bit), so a lost one delays nothing in SCTP itself. Each carries a
-//! small header of this layer: its number and the numbers of its predecessors (5 bytes, and 2 for each
-//! predecessor). The receiver delivers a message once all its predecessors were delivered, or are known
-//! to have been abandoned.
+//! All messages travel unordered (U bit), so a lost one delays nothing in SCTP itself. Each carries
+//! a small header of this layer: its number and the numbers of its predecessors (5 bytes, and 2 for
+//! each predecessor). The receiver delivers a message once all its predecessors were delivered, or
+//! are known to have been abandoned.
 //!
-//! Both sides must use the same [`Limits`]. They bound what the receiver may have to hold: the sender
-//! keeps within them, and the receiver reports from time to time below which number it is done. An application that
-//! exceeds them broke the protocol, so a hostile peer costs no more memory than an honest one.
+//! Both sides must use the same [`Limits`]. They bound what the receiver may have to hold: the
+//! sender keeps within them, and the receiver reports from time to time below which number it is
+//! done. An application that exceeds them broke the protocol, so a hostile peer costs no more
+//! memory than an honest one.
 //!
 //! If the order consists of chains only, streams express it without this layer. See
 //! `docs/mechanisms.md` for what the three cost under loss.
@@ -227,8 +228,9 @@ impl PartialOrder {
         Ok(MessageNumber(number))
     }
 
-    /// The association gave a message up (partial reliability): its successors wait no longer for it,
-    /// only for what it waited for itself. A message that had arrived is delivered all the same.
+    /// The association gave a message up (partial reliability): its successors wait no longer for
+    /// it, only for what it waited for itself. A message that had arrived is delivered all the
+    /// same.
     ///
     /// # Errors
     /// [`PartialOrderError::UnknownPredecessor`] if it was never sent.
@@ -251,8 +253,8 @@ impl PartialOrder {
     /// Input: a message that arrived on the layer's stream, and what it carries.
     ///
     /// # Errors
-    /// [`PartialOrderError`] of those that say *receiving*: the peer broke the layer's protocol, and
-    /// the association is best aborted.
+    /// [`PartialOrderError`] of those that say *receiving*: the peer broke the layer's protocol,
+    /// and the association is best aborted.
     pub fn handle_message(&mut self, ppid: Ppid, payload: Bytes) -> Result<(), PartialOrderError> {
         let size = payload.len();
         match Frame::parse(payload, self.incoming.base(), self.sent.next())? {

@@ -39,7 +39,8 @@ pub enum What {
     Mend,
     /// The packet in which a message of the flow shown is sent for the first time, on both sides.
     DropMessage(u64),
-    /// The packet in which a side sends a message of the flow shown for the n-th time; the first is 1.
+    /// The packet in which a side sends a message of the flow shown for the n-th time; the first is
+    /// 1.
     DropCopy {
         /// Policy whose sender sends it.
         side: Side,
@@ -59,8 +60,9 @@ pub enum What {
 
 /// A change and its time, since the first message may be due. Packets to lose have no time.
 ///
-/// As text `3250:loss=5` (percent), `3250:rtt=300` (milliseconds), `3250:cut`, `3250:mend`; `m17` (message 17 on both
-/// sides), `a17.2` (its second sending on the first side), `b.9` (the ninth answer on the second side).
+/// As text `3250:loss=5` (percent), `3250:rtt=300` (milliseconds), `3250:cut`, `3250:mend`; `m17`
+/// (message 17 on both sides), `a17.2` (its second sending on the first side), `b.9` (the ninth
+/// answer on the second side).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Change {
     /// Time since the first message may be due; zero for packets to lose.

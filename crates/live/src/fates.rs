@@ -70,7 +70,8 @@ impl Fates {
 
     /// Whether the sender's next packet is lost, by chance or since a visitor dropped it.
     pub(crate) fn loses_next(&mut self, messages: &[Transmission], dropped: &Dropped) -> bool {
-        // The last new message decides, as in plans: those before it in the packet differ between policies.
+        // The last new message decides, as in plans: those before it in the packet differ between
+        // policies.
         let newest = messages.iter().rfind(|one| one.copy == 1).map(|one| one.message);
         let lost = self.there.is_lost(newest);
         lost || messages.iter().any(|one| dropped.has(one))

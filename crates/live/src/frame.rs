@@ -1,4 +1,5 @@
-//! Events since the last frame, as JSON for the page. Times are in milliseconds since the first message may be due.
+//! Events since the last frame, as JSON for the page. Times are in milliseconds since the first
+//! message may be due.
 
 use serde::Serialize;
 
@@ -22,7 +23,8 @@ pub struct Frame {
 pub struct SideFrame {
     /// Packets of the flow shown that left.
     pub lines: Vec<Line>,
-    /// Fates of packets: number of the line, and the time of arrival; `None` if the packet was lost.
+    /// Fates of packets: number of the line, and the time of arrival; `None` if the packet was
+    /// lost.
     pub fates: Vec<(u64, Option<f64>)>,
     /// Messages of all flows that were delivered.
     pub marks: Vec<Mark>,

@@ -6,7 +6,8 @@ use lab::stored::golden as stored;
 
 use crate::setting::SettingError;
 
-/// The numbers of a plan's small version as text, those that `golden/` has for the plans of the repository.
+/// The numbers of a plan's small version as text, those that `golden/` has for the plans of the
+/// repository.
 ///
 /// # Errors
 /// When the plan cannot be read or run.

@@ -1,12 +1,15 @@
-//! Two recovery policies side by side over one virtual network, steered while they run: what the live page shows.
+//! Two recovery policies side by side over one virtual network, steered while they run: what the
+//! live page shows.
 //!
 //! - [`choices`]: the applications, networks and policies of the page.
-//! - [`Setting`]: what runs, and [`Change`]: what a visitor did to it; both together give the same run on any machine.
+//! - [`Setting`]: what runs, and [`Change`]: what a visitor did to it; both together give the same
+//!   run on any machine.
 //! - [`Show`]: the run of both sides, its lines, marks and numbers as a [`Frame`].
 //! - [`why`]: the field of the policy that made a sender or a receiver send, and its source.
 //! - [`Traffic`]: what a packet capture carried, to run in place of an application.
 //!
-//! The network, the flows and the measures are those of `lab`. Nothing here reads a clock or draws ambient randomness.
+//! The network, the flows and the measures are those of `lab`. Nothing here reads a clock or draws
+//! ambient randomness.
 //!
 //! ```
 //! let setting = live::Setting {

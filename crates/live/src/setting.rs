@@ -33,7 +33,8 @@ pub struct Setting {
     pub application: String,
     /// Name of a network.
     pub network: String,
-    /// Policies of the two sides, such as `sctp:rfc`, or `sctp:rfc;rto-min-thin=200ms` with fields that differ.
+    /// Policies of the two sides, such as `sctp:rfc`, or `sctp:rfc;rto-min-thin=200ms` with fields
+    /// that differ.
     pub policies: [String; 2],
     /// Number of flows of each side.
     pub flows: u32,
@@ -155,8 +156,8 @@ impl Known<'_> {
         self.text(side, "paired = false\n")
     }
 
-    /// The plan of one side for the command. Losses that depend on time are the network's own, and leave no room for
-    /// independent ones.
+    /// The plan of one side for the command. Losses that depend on time are the network's own, and
+    /// leave no room for independent ones.
     pub(crate) fn plan_with_losses(&self, side: usize) -> String {
         let Network { loss, keys, .. } = self.network;
         match keys.contains("loss = ") {

@@ -25,8 +25,8 @@ pub struct Show {
 const END: Duration = Duration::from_secs(DURATION_S);
 
 impl Show {
-    /// The run of a setting, just before its first message may be due; `traffic` is that of a capture, if the setting
-    /// names one.
+    /// The run of a setting, just before its first message may be due; `traffic` is that of a
+    /// capture, if the setting names one.
     ///
     /// # Errors
     /// The fault in the setting, and a value that would be right.
@@ -52,8 +52,9 @@ impl Show {
         millis(BEGIN, self.now)
     }
 
-    /// Runs until this time, in milliseconds since the first message may be due, and tells what is new. A time that has
-    /// passed, or is no number, is the present; nothing happens after the end.
+    /// Runs until this time, in milliseconds since the first message may be due, and tells what is
+    /// new. A time that has passed, or is no number, is the present; nothing happens after the
+    /// end.
     ///
     /// # Errors
     /// When a machine never comes to rest.
@@ -71,7 +72,8 @@ impl Show {
         })
     }
 
-    /// Takes a change into the setting and begins again, up to the present: packets that were sent can be dropped, too.
+    /// Takes a change into the setting and begins again, up to the present: packets that were sent
+    /// can be dropped, too.
     ///
     /// # Errors
     /// The fault in the change.
@@ -108,7 +110,8 @@ impl Show {
         self.sides.each_ref().map(Running::numbers)
     }
 
-    /// The plan of each side as the command takes it, for `thinstream lab run`: the network with its losses, without changes.
+    /// The plan of each side as the command takes it, for `thinstream lab run`: the network with
+    /// its losses, without changes.
     ///
     /// # Errors
     /// The fault in the setting.

@@ -30,7 +30,8 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// One side of a setting, at the time zero of its network; and when the messages of the flow shown are due.
+    /// One side of a setting, at the time zero of its network; and when the messages of the flow
+    /// shown are due.
     pub(crate) fn new(
         setting: &Setting,
         known: &Known<'_>,

@@ -28,7 +28,8 @@ struct Told {
     seconds: f64,
     /// `sctp` or `tcp`: that of the first stream.
     transport: &'static str,
-    /// The least round trip in milliseconds, and the share of packets that was lost in percent, if the capture tells.
+    /// The least round trip in milliseconds, and the share of packets that was lost in percent, if
+    /// the capture tells.
     rtt_ms: Option<f64>,
     loss: Option<f64>,
 }

@@ -1,8 +1,8 @@
-//! Reason for which a packet was sent: what the sender or the receiver went by, the field of its policy that decided,
-//! and the source of the field.
+//! Reason for which a packet was sent: what the sender or the receiver went by, the field of its
+//! policy that decided, and the source of the field.
 //!
-//! Derived from the events of recovery, in their order, and from the packets themselves. Where several rules can have
-//! decided, the text says so.
+//! Derived from the events of recovery, in their order, and from the packets themselves. Where
+//! several rules can have decided, the text says so.
 
 mod sources;
 
@@ -210,7 +210,7 @@ impl Reasons {
         let first = order.into_iter().find(|cause| resent.contains(cause));
         match first.or(resent.first().copied()) {
             Some(cause) => self.cause(cause, expired),
-            // A byte that was sent before, and nothing is lost: the sender asks for an acknowledgement.
+            // A byte sent before, while nothing is lost: the sender asks for an acknowledgement.
             None if self.protocol == Protocol::Tcp => self.decided(
                 "The last byte once more: a receiver acknowledges what it has already at once, so the sender needs not wait for a delayed acknowledgement.",
                 &["request-sack"],

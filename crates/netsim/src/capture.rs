@@ -42,8 +42,8 @@ impl<W: Write> PcapWriter<W> {
         PcapWriter::with_origin(writer, Duration::ZERO)
     }
 
-    /// Begins a file in which time zero is shown as `origin` after 1 January 1970 (UTC), for drivers
-    /// in real time.
+    /// Begins a file in which time zero is shown as `origin` after 1 January 1970 (UTC), for
+    /// drivers in real time.
     ///
     /// # Errors
     /// Those of `writer`.

@@ -4,12 +4,13 @@
 //! has arrived with [`Link::poll`]. The owner's clock decides whether this is a simulation or an
 //! emulation in real time.
 //!
-//! A packet's way: it joins the queue (or is dropped there), waits until it is dequeued, is serialised at the
-//! link's rate, leaves (here blackouts and the loss model decide: a lost packet has used its share of
-//! the rate), may be doubled, joins a queue of cross traffic, travels for delay plus jitter, and may be
-//! corrupted. All of this is decided in [`Link::send`], since nothing that comes later changes it;
-//! so a packet costs one event, at its arrival. Only CoDel, alone or in queues of flows, decides on a packet when it is
-//! dequeued: then it costs an event more, and what became of it is reported by [`Link::poll_outcome`].
+//! A packet's way: it joins the queue (or is dropped there), waits until it is dequeued, is
+//! serialised at the link's rate, leaves (here blackouts and the loss model decide: a lost packet
+//! has used its share of the rate), may be doubled, joins a queue of cross traffic, travels for
+//! delay plus jitter, and may be corrupted. All of this is decided in [`Link::send`], since nothing
+//! that comes later changes it; so a packet costs one event, at its arrival. Only CoDel, alone or
+//! in queues of flows, decides on a packet when it is dequeued: then it costs an event more, and
+//! what became of it is reported by [`Link::poll_outcome`].
 
 mod config;
 mod cross;
@@ -279,7 +280,8 @@ impl<P> Link<P> {
         self.mtu = mtu;
     }
 
-    /// Input: a packet was offered that is larger than [`LinkConfig::mtu`] and must not be fragmented.
+    /// Input: a packet was offered that is larger than [`LinkConfig::mtu`] and must not be
+    /// fragmented.
     pub fn refuse_too_large(&mut self, packet: P, size: u64) -> Admission<P> {
         self.statistics.offered.add(size);
         self.drop(packet, size, DropCause::TooLarge)
@@ -303,7 +305,8 @@ impl<P> Link<P> {
 }
 
 impl<P: Clone + LinkPacket> Link<P> {
-    /// Input: offers `packet` of `size` bytes on the wire. A `now` before the latest seen counts as that.
+    /// Input: offers `packet` of `size` bytes on the wire. A `now` before the latest seen counts as
+    /// that.
     pub fn send(&mut self, now: Instant, mut packet: P, size: u64) -> Admission<P> {
         self.take_turns(now);
         let now = self.latest;
@@ -452,7 +455,8 @@ impl<P: Clone + LinkPacket> Link<P> {
     }
 }
 
-/// Flips the bit of `bytes` that the random `bits` of [`Delivery::corrupted`] choose; nothing if empty.
+/// Flips the bit of `bytes` that the random `bits` of [`Delivery::corrupted`] choose; nothing if
+/// empty.
 pub fn flip_bit(bytes: &mut [u8], bits: u64) {
     let position = bits % (bytes.len() as u64 * 8).max(1);
     if let Some(byte) = bytes.get_mut((position / 8) as usize) {

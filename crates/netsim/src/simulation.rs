@@ -57,13 +57,15 @@ pub trait Host: Machine {
         let _ = now;
     }
 
-    /// A datagram will arrive soon: reads what its processing will read, so that this is in the processor's cache by
-    /// then. `depth`: 1 for the host itself, up to [`DEPTHS`](Self::DEPTHS) for what is only reached from there.
+    /// A datagram will arrive soon: reads what its processing will read, so that this is in the
+    /// processor's cache by then. `depth`: 1 for the host itself, up to
+    /// [`DEPTHS`](Self::DEPTHS) for what is only reached from there.
     fn warm(&self, depth: usize) {
         let _ = depth;
     }
 
-    /// Number of depths of [`Host::warm`]: of pointers that lead to a host's state one after the other.
+    /// Number of depths of [`Host::warm`]: of pointers that lead to a host's state one after the
+    /// other.
     const DEPTHS: usize = 3;
 }
 

@@ -1,7 +1,7 @@
 //! Assertions between `%{` and `}%`: the part of Python that scripts use, over numbers with names.
 //!
-//! The only statement is `assert a == b, message`; several are on lines of their own or separated by semicolons.
-//! The caller provides the values of names: an association's or a connection's.
+//! The only statement is `assert a == b, message`; several are on lines of their own or separated
+//! by semicolons. The caller provides the values of names: an association's or a connection's.
 
 mod parse;
 

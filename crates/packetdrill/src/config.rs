@@ -12,8 +12,8 @@ use sctp::AssociationOptions;
 pub use self::tcp::TcpConfig;
 use crate::leniency::Leniency;
 
-/// Settings of the stack under test. The defaults are those that the public suites assume: RFC 9260 and nothing
-/// else, Nagle on, heartbeats every 30 s, a path MTU of 1500 bytes.
+/// Settings of the stack under test. The defaults are those that the public suites assume: RFC 9260
+/// and nothing else, Nagle on, heartbeats every 30 s, a path MTU of 1500 bytes.
 #[derive(Clone, Debug)]
 pub struct StackConfig {
     /// Options of each association, unless a call of the script changes them.
@@ -67,15 +67,16 @@ impl StackConfig {
     }
 }
 
-/// Settings of a script's run. A [`Suite`](crate::Suite) adapts it to the assumptions of the suite that a script
-/// belongs to.
+/// Settings of a script's run. A [`Suite`](crate::Suite) adapts it to the assumptions of the suite
+/// that a script belongs to.
 #[derive(Clone, Debug)]
 pub struct RunConfig {
     /// Seed of all tags, TSNs and secrets.
     pub seed: u64,
     /// Whether to grant no tolerance in time, whatever the script says, and no leniencies.
     pub exact: bool,
-    /// Whether packets that the stack sends after the script's last event, within three minutes, are a failure.
+    /// Whether packets that the stack sends after the script's last event, within three minutes,
+    /// are a failure.
     pub no_tail: bool,
     /// Tolerance in time, if the script sets none.
     pub tolerance: Duration,

@@ -1,8 +1,8 @@
 //! Elements: chunks, parameters and causes, as patterns in a script and as contents of a packet.
 //!
-//! One table ([`shapes`]) defines the layout of each kind of element. Parsing scripts, writing and reading packets,
-//! comparing and printing all follow it, so that they cannot disagree. They share no code with the stack under
-//! test, which must not judge itself.
+//! One table ([`shapes`]) defines the layout of each kind of element. Parsing scripts, writing and
+//! reading packets, comparing and printing all follow it, so that they cannot disagree. They share
+//! no code with the stack under test, which must not judge itself.
 
 mod compare;
 mod display;
@@ -76,8 +76,8 @@ impl Element {
         self.values.get(index)
     }
 
-    /// The first number, address or list that a script leaves open although a packet to send needs it: its element
-    /// and field.
+    /// The first number, address or list that a script leaves open although a packet to send needs
+    /// it: its element and field.
     pub(crate) fn left_open(&self) -> Option<(&'static str, &'static str)> {
         self.shape.fields.iter().zip(&self.values).find_map(|(field, value)| match value {
             Value::Any if field.codec.must_be_known() => Some((self.name(), field.key)),

@@ -41,8 +41,8 @@ pub struct Field {
 }
 
 impl Expression {
-    /// The number that the expression denotes, if any: numbers, `htonl(n)`, and constants that `constant` knows,
-    /// also joined by `|`.
+    /// The number that the expression denotes, if any: numbers, `htonl(n)`, and constants that
+    /// `constant` knows, also joined by `|`.
     pub(crate) fn number(&self, constant: &dyn Fn(&str) -> Option<i64>) -> Option<i64> {
         match self {
             Expression::Integer(value) => Some(*value),

@@ -1,4 +1,5 @@
-//! Damaged scripts: parsing and running any script ends with a verdict or an error, never with a panic.
+//! Damaged scripts: parsing and running any script ends with a verdict or an error, never with a
+//! panic.
 
 use base::{Purpose, RandomStream};
 
@@ -92,7 +93,8 @@ fn strict() -> RunConfig {
     RunConfig { exact: true, no_tail: true, ..RunConfig::default() }
 }
 
-/// Damages each text a few times; returns the number of results that were scripts, and of those that were not.
+/// Damages each text a few times; returns the number of results that were scripts, and of those
+/// that were not.
 fn run_damaged(texts: &[String], times: usize) -> (usize, usize) {
     let mut random = RandomStream::new(2, Purpose("damaged scripts", 0));
     let (mut read, mut refused) = (0, 0);

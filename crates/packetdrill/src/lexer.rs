@@ -120,7 +120,8 @@ fn run(text: &str, belongs: impl Fn(char) -> bool) -> usize {
     text.find(|c| !belongs(c)).unwrap_or(text.len())
 }
 
-/// The IP address at the start of `rest`: a text with three dots, or two consecutive colons, that is an address.
+/// The IP address at the start of `rest`: a text with three dots, or two consecutive colons, that
+/// is an address.
 fn address(rest: &str) -> Option<(Token, usize)> {
     let candidate = &rest[..run(rest, |c| c.is_ascii_hexdigit() || c == ':' || c == '.')];
     let looks_like = candidate.matches('.').count() == 3 || candidate.matches(':').count() >= 2;

@@ -1,11 +1,13 @@
 //! Conformance: a parser and a runner for scripts of the packetdrill language, in virtual time.
 //!
-//! A script plays one side of a conversation by packets, and the application of the other side by calls; it says
-//! which packets the stack under test must send, and when. [`parse`] parses a script, [`run`] runs it against a
-//! stack and returns [`Verdict::Pass`], [`Verdict::Fail`] with the first divergence, or [`Verdict::Skip`] with the
-//! reason, and [`Suite`] does so for files and folders.
+//! A script plays one side of a conversation by packets, and the application of the other side by
+//! calls; it says which packets the stack under test must send, and when. [`parse`] parses a
+//! script, [`run`] runs it against a stack and returns [`Verdict::Pass`], [`Verdict::Fail`] with
+//! the first divergence, or [`Verdict::Skip`] with the reason, and [`Suite`] does so for files and
+//! folders.
 //!
-//! Nothing waits: time is a number that jumps to the next event of the script or deadline of the stack.
+//! Nothing waits: time is a number that jumps to the next event of the script or deadline of the
+//! stack.
 //!
 //! ```
 //! use packetdrill::{RunConfig, Verdict};

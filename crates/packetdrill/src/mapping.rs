@@ -1,8 +1,9 @@
 //! Translation between the script's numbers and the stack's.
 //!
-//! Tags and TSNs of a script are symbolic. The stack's are bound by its first INIT or INIT ACK; those of the
-//! script's own side are shifted by a seed, so that a script can run with other tags and with TSNs that wrap.
-//! Differences between numbers are preserved: a tag that is one off in the script is one off on the wire.
+//! Tags and TSNs of a script are symbolic. The stack's are bound by its first INIT or INIT ACK;
+//! those of the script's own side are shifted by a seed, so that a script can run with other tags
+//! and with TSNs that wrap. Differences between numbers are preserved: a tag that is one off in the
+//! script is one off on the wire.
 
 /// The side whose number a field holds, which decides how it is translated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,14 +38,15 @@ struct Shift {
 pub(crate) struct Mapping {
     stack: Shift,
     stack_tag: Option<u32>,
-    /// Numbers of the stack once it accepts the cookie of an INIT ACK that it sent within an association, and
-    /// whether the script has returned that cookie.
+    /// Numbers of the stack once it accepts the cookie of an INIT ACK that it sent within an
+    /// association, and whether the script has returned that cookie.
     offer: Option<(Shift, u32, bool)>,
     script: Shift,
 }
 
 impl Mapping {
-    /// A translation that shifts the script's numbers by `tag` and `tsn`, before the stack's are known.
+    /// A translation that shifts the script's numbers by `tag` and `tsn`, before the stack's are
+    /// known.
     pub(crate) fn new(tag: u32, tsn: u32) -> Self {
         let script = Shift { tag: Some(tag), tsn: Some(tsn) };
         Mapping { stack: Shift::default(), stack_tag: None, offer: None, script }
@@ -68,15 +70,17 @@ impl Mapping {
         self.stack_tag = None;
     }
 
-    /// Records an INIT ACK within an association, which offers other numbers of the stack: of each pair, the first
-    /// is the script's, the second the wire's. Tags and TSNs that the script does not mention count from there.
+    /// Records an INIT ACK within an association, which offers other numbers of the stack: of each
+    /// pair, the first is the script's, the second the wire's. Tags and TSNs that the script
+    /// does not mention count from there.
     pub(crate) fn offer(&mut self, tag: (Option<u32>, u32), tsn: (Option<u32>, u32)) {
         let shift =
             |(script, live): (Option<u32>, u32)| script.map(|script| live.wrapping_sub(script));
         self.offer = Some((Shift { tag: shift(tag), tsn: shift(tsn) }, tag.1, false));
     }
 
-    /// The script returns the cookie of the last INIT ACK; returns the tag of the offer that it belongs to, if any.
+    /// The script returns the cookie of the last INIT ACK; returns the tag of the offer that it
+    /// belongs to, if any.
     pub(crate) fn return_offer(&mut self) -> Option<u32> {
         let (_, tag, returned) = self.offer.as_mut()?;
         *returned = true;
@@ -91,7 +95,8 @@ impl Mapping {
         }
     }
 
-    /// The stack accepted a cookie: applies its offer's numbers, if any, and returns whether there was one.
+    /// The stack accepted a cookie: applies its offer's numbers, if any, and returns whether there
+    /// was one.
     pub(crate) fn accept_offer(&mut self) -> bool {
         let is_returned = self.offer.is_some_and(|(_, _, returned)| returned);
         if is_returned {
@@ -101,8 +106,8 @@ impl Mapping {
         is_returned
     }
 
-    /// Binds the stack's tag by its first INIT or INIT ACK: `script` in the script is `live` on the wire. If the
-    /// script mentions no tag, its tags count from there.
+    /// Binds the stack's tag by its first INIT or INIT ACK: `script` in the script is `live` on the
+    /// wire. If the script mentions no tag, its tags count from there.
     pub(crate) fn bind_tag(&mut self, script: Option<u32>, live: u32) {
         if self.stack_tag.is_none() {
             self.stack_tag = Some(live);

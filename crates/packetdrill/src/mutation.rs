@@ -1,7 +1,8 @@
 //! Mutants of scripts: slightly wrong scripts, which the runner must fail.
 //!
-//! A mutant is a script with one change: in a field, number, flag, option or chunk of an expected packet, in its
-//! time or place, a packet missing or repeated, a result or output of a call, or in a packet that the script sends.
+//! A mutant is a script with one change: in a field, number, flag, option or chunk of an expected
+//! packet, in its time or place, a packet missing or repeated, a result or output of a call, or in
+//! a packet that the script sends.
 
 mod arrivals;
 mod calls;
@@ -24,8 +25,9 @@ pub struct Mutant {
 const NOT_SENT: &str = "not sent";
 
 impl Mutant {
-    /// Names of the mutants that justify this one if they pass: if the absence of something makes no difference,
-    /// neither does a change of it; and if something is rejected as a whole, its parts need not matter.
+    /// Names of the mutants that justify this one if they pass: if the absence of something makes
+    /// no difference, neither does a change of it; and if something is rejected as a whole, its
+    /// parts need not matter.
     pub(crate) fn stand_ins(&self) -> Vec<String> {
         let Some((line, what)) = self.name.split_once(": ") else { return Vec::new() };
         let stand_ins = [NOT_SENT, arrivals::UNACCEPTABLE].into_iter();
@@ -121,8 +123,8 @@ fn expected(script: &Script, index: usize, all: &mut Vec<Mutant>) {
     }
 }
 
-/// Changes of a packet that the script sends: not sent, sent twice, later, after the next one, or with other
-/// contents.
+/// Changes of a packet that the script sends: not sent, sent twice, later, after the next one, or
+/// with other contents.
 fn injected(script: &Script, index: usize, all: &mut Vec<Mutant>) {
     let event = &script.events[index];
     let Action::Inject(packet) = &event.action else { return };

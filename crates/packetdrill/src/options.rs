@@ -53,8 +53,8 @@ pub(crate) fn is_nonsense(option: &ScriptOption) -> Option<String> {
     (!known).then(|| format!("there is no option --{}", option.name))
 }
 
-/// Whether the option is one of this crate's additions to the language: then an unknown value is a mistake of the
-/// script.
+/// Whether the option is one of this crate's additions to the language: then an unknown value is a
+/// mistake of the script.
 pub(crate) fn is_own(option: &ScriptOption) -> bool {
     OWN.contains(&option.name.as_str()) || FIELDS.iter().any(|field| field.name == option.name)
 }

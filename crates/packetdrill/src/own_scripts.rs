@@ -1,5 +1,5 @@
-//! The project's own scripts (`conformance/`): all pass exactly to the nanosecond and without packets after their
-//! end, and each fails once it is changed.
+//! The project's own scripts (`conformance/`): all pass exactly to the nanosecond and without
+//! packets after their end, and each fails once it is changed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,8 +28,8 @@ fn scripts() -> Vec<(String, Script)> {
     results.scripts.into_iter().map(|result| read(result.path)).collect()
 }
 
-/// Results of the public suites, which are not part of this project; `None` unless the environment gives their
-/// location.
+/// Results of the public suites, which are not part of this project; `None` unless the environment
+/// gives their location.
 pub(crate) fn run_public_suites() -> Option<SuiteResults> {
     let Some(folder) = std::env::var_os("PACKETDRILL_SCRIPTS") else {
         println!("SKIPPED: PACKETDRILL_SCRIPTS names no folder of public suites");
@@ -76,8 +76,8 @@ fn grouped(number: usize) -> String {
     }
 }
 
-/// Flips a bit in the first byte of user data of a packet whose first chunk is DATA, or of the HMAC if it is AUTH,
-/// and corrects the checksum.
+/// Flips a bit in the first byte of user data of a packet whose first chunk is DATA, or of the HMAC
+/// if it is AUTH, and corrects the checksum.
 fn damage(packet: &mut [u8]) {
     let place = match packet.get(12) {
         Some(0) => 28,
@@ -123,7 +123,8 @@ fn each_script_of_a_mechanism_fails_without_it() {
 /// A script, and fields of the policy with values at which it must fail.
 type Spoilt = (&'static str, &'static str);
 
-/// Stacks with one changed field each, whatever the script asks for. They cover each field of a policy.
+/// Stacks with one changed field each, whatever the script asks for. They cover each field of a
+/// policy.
 const SPOILT: &[Spoilt] = &[
     ("sctp/rto/back-off", "thin-detector=always backoff=linear"),
     ("sctp/rto/first-sample", "rto-granularity=1s"),

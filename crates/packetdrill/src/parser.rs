@@ -1,8 +1,8 @@
 //! Parser of scripts: text to [`Script`].
 //!
-//! Malformed text is an error with its line. Well-formed text that this crate does not know (a protocol, a chunk, a
-//! header) becomes an [`Action::Unsupported`], so that the rest of the script is parsed and the runner can say why
-//! it skips the script.
+//! Malformed text is an error with its line. Well-formed text that this crate does not know (a
+//! protocol, a chunk, a header) becomes an [`Action::Unsupported`], so that the rest of the script
+//! is parsed and the runner can say why it skips the script.
 
 mod expression;
 mod options;
@@ -26,8 +26,8 @@ pub fn parse(text: &str) -> Result<Script, ParseError> {
     parse_with(text, &Defines::new())
 }
 
-/// Parses a script with the names in `defines` defined (`#ifdef`). A name with a text is replaced by it everywhere
-/// except in strings, commands and code.
+/// Parses a script with the names in `defines` defined (`#ifdef`). A name with a text is replaced
+/// by it everywhere except in strings, commands and code.
 ///
 /// # Errors
 /// [`ParseError`], with the line.
@@ -220,8 +220,8 @@ impl<'a> Parser<'a> {
         Ok(Call { name: name.clone(), arguments, returns, errno })
     }
 
-    /// Skips a note `(meaning of an error or number)`, which ends on its line so that it cannot hide the events
-    /// after it.
+    /// Skips a note `(meaning of an error or number)`, which ends on its line so that it cannot
+    /// hide the events after it.
     fn skip_note(&mut self) -> Result<(), ParseError> {
         let line = self.line();
         let mut depth = 0;

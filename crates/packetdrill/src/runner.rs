@@ -31,8 +31,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Lateness after which a packet or call without a time counts as missing.
 const ENDLESS: Duration = Duration::from_secs(3_600);
 
-/// Time after the last event in which no further packet may be sent, if none is allowed: longer than any timer of
-/// recovery or heartbeats.
+/// Time after the last event in which no further packet may be sent, if none is allowed: longer
+/// than any timer of recovery or heartbeats.
 const HORIZON: Duration = Duration::from_secs(180);
 
 /// Number of calls of the stack at one instant after which it counts as stuck.
@@ -47,7 +47,8 @@ pub fn run(script: &Script, config: &RunConfig) -> Report {
     }
 }
 
-/// A protocol's part of a run: the stack under test, its sockets, and the translation of the script's numbers.
+/// A protocol's part of a run: the stack under test, its sockets, and the translation of the
+/// script's numbers.
 trait Party: Sized {
     /// Creates a new stack.
     fn new(config: &RunConfig) -> Self;
@@ -61,7 +62,8 @@ trait Party: Sized {
     /// Sends a packet to the stack.
     fn inject(runner: &mut Runner<'_, Self>, packet: &Packet) -> Result<(), Stop>;
 
-    /// Compares the next packet of the stack with a pattern; returns whether it matched the `next` event as well.
+    /// Compares the next packet of the stack with a pattern; returns whether it matched the `next`
+    /// event as well.
     fn expect(
         runner: &mut Runner<'_, Self>,
         packet: &Packet,
@@ -240,8 +242,8 @@ impl<'a, P: Party> Runner<'a, P> {
 
     // ---- time ----------------------------------------------------------------------------------
 
-    /// Time at which an event is due. A relative time counts from the actual time of the previous event, so that
-    /// small delays do not accumulate.
+    /// Time at which an event is due. A relative time counts from the actual time of the previous
+    /// event, so that small delays do not accumulate.
     fn due(&mut self, when: When) -> Option<Due> {
         let When::At { relative, from, to, .. } = when else { return None };
         let gap = if relative { from } else { from.saturating_sub(self.script_time) };
@@ -340,8 +342,8 @@ fn is_tcp(action: &Action) -> bool {
     }
 }
 
-/// Shifts of the script's tags and TSNs: none without a seed, so that packets look like the script; then one with
-/// which TSNs wrap during the script; then random ones.
+/// Shifts of the script's tags and TSNs: none without a seed, so that packets look like the script;
+/// then one with which TSNs wrap during the script; then random ones.
 fn shifts(seed: u64) -> (u32, u32) {
     let mut random = RandomStream::new(seed, Purpose("packetdrill shifts", 0));
     match seed {

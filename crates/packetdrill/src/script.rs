@@ -153,7 +153,8 @@ pub enum SctpBody {
 /// A TCP segment. Sequence numbers are relative to the initial one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Segment {
-    /// Letters of the flags as written: `S`, `F`, `R`, `P`, `E`, `W`, `A`, `U`, `.`, or `-` for none.
+    /// Letters of the flags as written: `S`, `F`, `R`, `P`, `E`, `W`, `A`, `U`, `.`, or `-` for
+    /// none.
     pub flags: String,
     /// First sequence number; `None` is not compared (`...`).
     pub sequence: Option<u32>,

@@ -1,4 +1,5 @@
-//! The socket interface of the script's application, on sans-IO endpoints: the part common to both protocols.
+//! The socket interface of the script's application, on sans-IO endpoints: the part common to both
+//! protocols.
 
 mod arguments;
 mod calls;

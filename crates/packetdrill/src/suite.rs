@@ -1,5 +1,5 @@
-//! Suites: files and folders of scripts, each run under the names that its conditions mention and with several
-//! seeds.
+//! Suites: files and folders of scripts, each run under the names that its conditions mention and
+//! with several seeds.
 
 mod mutate;
 
@@ -20,8 +20,8 @@ use crate::script::Script;
 use crate::text::{Defines, conditions};
 use crate::verdict::Verdict;
 
-/// Systems that scripts distinguish, in the order in which they are tried. A script passes if it passes for any of
-/// them.
+/// Systems that scripts distinguish, in the order in which they are tried. A script passes if it
+/// passes for any of them.
 const SYSTEMS: [&str; 3] = ["FreeBSD", "Linux", "STANDARD"];
 
 /// Extension of files that mark a script which its suite's own runner cannot run properly.
@@ -32,10 +32,11 @@ const EXPECTED_FAILURE: &str = "exfail";
 pub struct Suite {
     /// Configuration of each run, apart from what its suite decides.
     pub config: RunConfig,
-    /// Number of seeds for each script, from `config.seed` on. A script passes if it passes with all of them.
+    /// Number of seeds for each script, from `config.seed` on. A script passes if it passes with
+    /// all of them.
     pub seeds: u64,
-    /// Names defined in every script. If none is the name of a system, a script that distinguishes systems is tried with the
-    /// name of each.
+    /// Names defined in every script. If none is the name of a system, a script that distinguishes
+    /// systems is tried with the name of each.
     pub defines: Defines,
 }
 
@@ -119,8 +120,8 @@ impl SuiteResults {
 }
 
 impl Suite {
-    /// Runs scripts and, recursively, the scripts (`*.pkt`) of folders. They are independent and run in parallel;
-    /// results are in the order of the paths.
+    /// Runs scripts and, recursively, the scripts (`*.pkt`) of folders. They are independent and
+    /// run in parallel; results are in the order of the paths.
     ///
     /// A path that cannot be read, or that has no script, does not affect the results of others.
     ///
@@ -155,7 +156,8 @@ impl Suite {
         let text = String::from_utf8_lossy(&text);
         let mut result = self.run_text(&file.to_string_lossy(), &text);
         if result.verdict == Word::Fail && file.with_extension(EXPECTED_FAILURE).exists() {
-            // The script needs something that it cannot express, such as a second path that it never mentions.
+            // The script needs something that it cannot express, such as a second path that it
+            // never mentions.
             result.verdict = Word::Skip;
             result.reason = format!("its suite expects that it fails: {}", result.reason);
         }
@@ -238,7 +240,8 @@ impl Suite {
     }
 }
 
-/// Applies `one` to each item, on as many threads as the machine supports; results are in the order of the items.
+/// Applies `one` to each item, on as many threads as the machine supports; results are in the order
+/// of the items.
 fn in_parallel<T: Sync, R: Send>(items: &[T], one: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let work = || {

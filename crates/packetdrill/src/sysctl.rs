@@ -1,7 +1,7 @@
 //! Shell commands of scripts: settings of a kernel, applied to the stack under test.
 //!
-//! No command is executed. A setting that is not in the table, or any other command, makes the run skip the script:
-//! ignoring it silently would make the verdict worthless.
+//! No command is executed. A setting that is not in the table, or any other command, makes the run
+//! skip the script: ignoring it silently would make the verdict worthless.
 
 pub(crate) mod tcp;
 
@@ -38,8 +38,8 @@ const HEADERS: u64 = 20 + 12 + 16;
 /// Settings without effect here.
 const IGNORED: [&str; 2] = ["net.inet.sctp.do_sctp_drain", "net.inet.tcp.hostcache.purgenow"];
 
-/// Settings of path MTU discovery, with the values that this stack has built in (RFC 8899, section 5.1): it tries
-/// the largest size first and then halves, believes routers, and so on.
+/// Settings of path MTU discovery, with the values that this stack has built in (RFC 8899, section
+/// 5.1): it tries the largest size first and then halves, believes routers, and so on.
 const DISCOVERY: [(&str, &[i64]); 6] = [
     ("net.inet.sctp.plpmtud_search_algorithm", &[2]),
     ("net.inet.sctp.plpmtud_use_ptb", &[1]),

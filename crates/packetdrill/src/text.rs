@@ -36,7 +36,8 @@ fn directive(line: &str) -> Option<Directive<'_>> {
 /// Blanks comments, and the lines whose conditions do not hold under `defines`.
 ///
 /// # Errors
-/// An `#else` or `#endif` without its `#ifdef`, or an `#ifdef` without `#endif`; a comment without an end.
+/// An `#else` or `#endif` without its `#ifdef`, or an `#ifdef` without `#endif`; a comment without
+/// an end.
 pub(crate) fn select(text: &str, defines: &Defines) -> Result<String, ParseError> {
     let mut out = String::with_capacity(text.len());
     // Whether the lines of a condition hold, and whether its #else was seen.

@@ -1,7 +1,8 @@
-//! Names that scripts may use: calls, levels, options with the fields of their structs, flags and other constants.
+//! Names that scripts may use: calls, levels, options with the fields of their structs, flags and
+//! other constants.
 //!
-//! A name listed here that the runner does not support makes it skip a script. A name that is not listed is a
-//! mistake of the script, which then fails: a misspelt name must never pass.
+//! A name listed here that the runner does not support makes it skip a script. A name that is not
+//! listed is a mistake of the script, which then fails: a misspelt name must never pass.
 
 mod constants;
 mod names;
@@ -84,8 +85,8 @@ fn unknown_option(level: &Expression, name: &Expression, value: &Expression) -> 
     }
 }
 
-/// Whether the option of a getsockopt() or setsockopt() belongs to the call's level, by name or number. A numeric
-/// option is not checked.
+/// Whether the option of a getsockopt() or setsockopt() belongs to the call's level, by name or
+/// number. A numeric option is not checked.
 pub(crate) fn is_of_level(call: &Call) -> bool {
     let family = match call.arguments.get(1) {
         Some(Expression::Name(level)) => names_of_level(level),

@@ -70,8 +70,8 @@ pub(crate) struct EnetEnd {
 }
 
 impl EnetEnd {
-    /// Served sixty times a second; or, `tuned`, each millisecond, when a datagram arrives, and with a flush after
-    /// each message. Nothing else that bears on reliable packets can be set.
+    /// Served sixty times a second; or, `tuned`, each millisecond, when a datagram arrives, and
+    /// with a flush after each message. Nothing else that bears on reliable packets can be set.
     pub(crate) fn new(side: Side, tuned: bool) -> Option<EnetEnd> {
         let (wire, clock) = (Wire::default(), Rc::new(Cell::new(0)));
         let time = Rc::clone(&clock);

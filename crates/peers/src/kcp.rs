@@ -44,8 +44,9 @@ pub(crate) struct KcpEnd {
 }
 
 impl KcpEnd {
-    /// An end with the default configuration. With `tuned`: the turbo mode of KCP's page (no delay, 10 ms, resend at 2, no
-    /// congestion control), and a flush after each message and each datagram.
+    /// An end with the default configuration. With `tuned`: the turbo mode of KCP's page (no delay,
+    /// 10 ms, resend at 2, no congestion control), and a flush after each message and each
+    /// datagram.
     pub(crate) fn new(side: Side, tuned: bool) -> KcpEnd {
         let out = Out::default();
         let mut kcp = Kcp::new(CONVERSATION, out.clone());
@@ -58,7 +59,8 @@ impl KcpEnd {
 
     fn update(&mut self, now: Instant, flush: bool) {
         let millis = to_millis(now);
-        // Errors are those of a conversation that was never updated, or of writing: neither happens.
+        // Errors are those of a conversation that was never updated, or of writing: neither
+        // happens.
         let _ = self.kcp.update(millis);
         if flush {
             let _ = self.kcp.flush();
@@ -104,7 +106,8 @@ impl PeerEnd for KcpEnd {
 
     fn send(&mut self, now: Instant, message: Bytes) {
         self.update(now, false);
-        // KCP refuses empty messages and those of more fragments than its window; the laboratory sends neither.
+        // KCP refuses empty messages and those of more fragments than its window; the laboratory
+        // sends neither.
         let _ = self.kcp.send(&message);
         self.update(now, self.flushes);
     }

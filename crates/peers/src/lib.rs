@@ -1,9 +1,10 @@
-//! Transports of others in virtual time, for plans of the laboratory: QUIC (quinn-proto), KCP, ENet (`rusty_enet`),
-//! dcsctp, sctp-proto and usrsctp, and two oracles, which know at once what was lost: bounds that no transport can beat without
-//! sending more than they do.
+//! Transports of others in virtual time, for plans of the laboratory: QUIC (quinn-proto), KCP, ENet
+//! (`rusty_enet`), dcsctp, sctp-proto and usrsctp, and two oracles, which know at once what was
+//! lost: bounds that no transport can beat without sending more than they do.
 //!
-//! [`register`] makes them known to the laboratory; [`lab::peers::PeerEnd`] is all that a transport has to offer. None of
-//! them is part of what ships: `thinstream` has them if it is built with the feature `peers`.
+//! [`register`] makes them known to the laboratory; [`lab::peers::PeerEnd`] is all that a transport
+//! has to offer. None of them is part of what ships: `thinstream` has them if it is built with the
+//! feature `peers`.
 
 mod ends;
 mod enet;

@@ -1,5 +1,5 @@
-//! Oracles: senders that know what the network lost. What they reach is a bound for all who do not send more than they
-//! do.
+//! Oracles: senders that know what the network lost. What they reach is a bound for all who do not
+//! send more than they do.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -29,8 +29,9 @@ struct Fate {
     arrived: bool,
 }
 
-/// Both ends, and the watcher that tells the sender what became of its packets. An oracle repairs each loss one round
-/// trip after the packet left; one that `bundles` by its next message, too, if that comes sooner.
+/// Both ends, and the watcher that tells the sender what became of its packets. An oracle repairs
+/// each loss one round trip after the packet left; one that `bundles` by its next message, too, if
+/// that comes sooner.
 pub(crate) fn pair(place: &Place, bundles: bool) -> Pair {
     let fates = Fates::default();
     let watcher = Watcher { sender: place.sender, fates: Rc::clone(&fates) };

@@ -18,8 +18,8 @@ pub(crate) struct OtherSctp<S> {
     ended: bool,
 }
 
-/// dcsctp with its defaults; or, `tuned`, with a timeout of 5 ms beyond what was measured that never doubles beyond 200 ms, the
-/// I bit on every message (RFC 7053) and no delay of SACKs.
+/// dcsctp with its defaults; or, `tuned`, with a timeout of 5 ms beyond what was measured that
+/// never doubles beyond 200 ms, the I bit on every message (RFC 7053) and no delay of SACKs.
 pub(crate) fn dcsctp(side: Side, tuned: bool) -> OtherSctp<DcSctp> {
     let mut options = DcSctp::options();
     if tuned {
@@ -35,9 +35,9 @@ pub(crate) fn dcsctp(side: Side, tuned: bool) -> OtherSctp<DcSctp> {
     OtherSctp { stack: DcSctp::new(&options, side.remote), open, side, ended: false }
 }
 
-/// sctp-proto with its defaults; or, `tuned`, with a timeout of at least what was measured and at most 400 ms. Its receiver
-/// delays acknowledgements by up to 200 ms, which cannot be set; a timeout below that and the round trip would send
-/// everything twice.
+/// sctp-proto with its defaults; or, `tuned`, with a timeout of at least what was measured and at
+/// most 400 ms. Its receiver delays acknowledgements by up to 200 ms, which cannot be set; a
+/// timeout below that and the round trip would send everything twice.
 pub(crate) fn sctp_proto(side: Side, tuned: bool) -> OtherSctp<SctpProto> {
     /// Common header and DATA chunk header, which the crate's payload size leaves out, in bytes.
     const HEADERS: u32 = 28;

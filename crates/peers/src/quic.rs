@@ -62,8 +62,9 @@ impl ConnectionIdGenerator for Names {
     }
 }
 
-/// The default configuration. With `tuned`: the peer is asked to acknowledge each packet within 1 ms, and a packet is
-/// declared lost as soon as one later packet is acknowledged or a round trip is over.
+/// The default configuration. With `tuned`: the peer is asked to acknowledge each packet within 1
+/// ms, and a packet is declared lost as soon as one later packet is acknowledged or a round trip is
+/// over.
 fn transport(tuned: bool) -> TransportConfig {
     let mut transport = TransportConfig::default();
     transport.enable_segmentation_offload(false);

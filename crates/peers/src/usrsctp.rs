@@ -1,5 +1,6 @@
-//! usrsctp, FreeBSD's SCTP in userspace, as the system's library has it: a program of its own for each end
-//! (`interop/peers/virtual_usrsctp.c`), which gets its time, its packets and its random numbers through a pipe.
+//! usrsctp, FreeBSD's SCTP in userspace, as the system's library has it: a program of its own for
+//! each end (`interop/peers/virtual_usrsctp.c`), which gets its time, its packets and its random
+//! numbers through a pipe.
 
 use std::collections::VecDeque;
 use std::io::{self, BufWriter, Read, Write};
@@ -50,9 +51,10 @@ pub(crate) struct UsrsctpEnd {
 }
 
 impl UsrsctpEnd {
-    /// An end with the library's defaults. With `tuned`: a timeout from 10 to 400 ms, the I bit on every message (RFC
-    /// 7053), SACKs without delay, and 1000 retransmissions before the association ends. Small messages leave at once
-    /// in both. None where the program does not start.
+    /// An end with the library's defaults. With `tuned`: a timeout from 10 to 400 ms, the I bit on
+    /// every message (RFC 7053), SACKs without delay, and 1000 retransmissions before the
+    /// association ends. Small messages leave at once in both. None where the program does not
+    /// start.
     pub(crate) fn new(side: Side, tuned: bool) -> Option<UsrsctpEnd> {
         let program = Program::start(program().as_ref().ok()?, side, tuned).ok()?;
         Some(UsrsctpEnd {

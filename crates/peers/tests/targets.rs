@@ -1,4 +1,5 @@
-//! docs/targets.md has the targets of the plans as they are: bounds, how many numbers miss, and what was tried.
+//! docs/targets.md has the targets of the plans as they are: bounds, how many numbers miss, and
+//! what was tried.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::path::Path;
@@ -26,7 +27,8 @@ fn table<'a>(page: &'a str, title: &str) -> (Vec<Vec<&'a str>>, &'a str) {
     (rows.map(cells).collect(), section.trim().lines().last().unwrap())
 }
 
-/// Number of cells in which a number misses, as the page has it: `p99 **3**`, or `p99 in 3 of 5 (…)`.
+/// Number of cells in which a number misses, as the page has it: `p99 **3**`, or `p99 in 3 of 5
+/// (…)`.
 fn missed(had: &str, quantity: Quantity) -> usize {
     let Some((_, counts)) = had.split_once(&format!("{quantity} in ")) else {
         return usize::from(had.contains(&format!("{quantity} **")));

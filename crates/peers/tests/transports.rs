@@ -71,8 +71,9 @@ fn without_loss_what_is_tuned_is_as_fast_as_the_network_and_hardly_sends_anythin
 
 #[test]
 fn an_oracle_repairs_a_loss_one_round_trip_after_the_packet_left() {
-    // Messages come each 30 ms. The 40th packet is lost; its copy leaves 100 ms later as the 44th, which is lost, too,
-    // and the next 100 ms after that. So one message is 200 ms late, and the six behind it 170, 140 and so on to 20.
+    // Messages come each 30 ms. The 40th packet is lost; its copy leaves 100 ms later as the 44th,
+    // which is lost, too, and the next 100 ms after that. So one message is 200 ms late, and
+    // the six behind it 170, 140 and so on to 20.
     let flows = ["transport = \"oracle-retransmission\"".to_owned()];
     let lost = "rtt = \"100ms\"\n[network.forward]\nloss = \"packets 40 44\"";
     let [row] = &rows(&plan(lost, "30ms", 30, &flows))[..] else { panic!("one row") };
@@ -89,8 +90,8 @@ fn an_oracle_repairs_a_loss_one_round_trip_after_the_packet_left() {
 
 #[test]
 fn an_oracle_follows_a_round_trip_that_steps() {
-    // The delay each way steps from 50 to 100 ms before the 40th packet, which is lost: its copy leaves 200 ms after it.
-    // Latency counts above the 50 ms of the beginning.
+    // The delay each way steps from 50 to 100 ms before the 40th packet, which is lost: its copy
+    // leaves 200 ms after it. Latency counts above the 50 ms of the beginning.
     let flows = ["transport = \"oracle-retransmission\"".to_owned()];
     let network =
         "rtt = \"100ms\"\nprofile = \"8s delay=100ms\"\n[network.forward]\nloss = \"packets 40\"";
@@ -100,7 +101,8 @@ fn an_oracle_follows_a_round_trip_that_steps() {
 
 #[test]
 fn an_oracle_that_bundles_repairs_a_loss_by_the_next_message() {
-    // The 40th packet is lost; the next one, 30 ms later, brings both messages; where that is lost too, the one after.
+    // The 40th packet is lost; the next one, 30 ms later, brings both messages; where that is lost
+    // too, the one after.
     let flows = ["transport = \"oracle-bundling\"".to_owned()];
     let lost = "rtt = \"100ms\"\n[network.forward]\nloss = \"packets 40 90 91\"";
     let [row] = &rows(&plan(lost, "30ms", 30, &flows))[..] else { panic!("one row") };

@@ -1,8 +1,9 @@
-//! Events of loss recovery and their reasons, for people and their tools: [`EventLine`], one line of JSON for each
-//! event, and [`QlogWriter`], which writes qlog.
+//! Events of loss recovery and their reasons, for people and their tools: [`EventLine`], one line
+//! of JSON for each event, and [`QlogWriter`], which writes qlog.
 //!
-//! Events come from the associations and connections of `sctp` and `tcp`, once their recording is on; the laboratory
-//! writes those of its flows, an application those of its associations (the crate `thinstream`, feature `qlog`).
+//! Events come from the associations and connections of `sctp` and `tcp`, once their recording is
+//! on; the laboratory writes those of its flows, an application those of its associations (the
+//! crate `thinstream`, feature `qlog`).
 //!
 //! ```
 //! use base::{Duration, Instant};

@@ -4,8 +4,9 @@ use base::{Duration, Instant};
 use recovery::{Event, TimedEvent};
 use serde::Serialize;
 
-/// An event with the policy and the flow to which it belongs. Times are in milliseconds. Units are counted from 0: as long
-/// as each message is one DATA chunk, their numbers are those of the messages.
+/// An event with the policy and the flow to which it belongs. Times are in milliseconds. Units are
+/// counted from 0: as long as each message is one DATA chunk, their numbers are those of the
+/// messages.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EventLine<'a> {
     /// Time since the driver's origin, in milliseconds.

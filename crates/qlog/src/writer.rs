@@ -1,7 +1,8 @@
 //! The form of qlog (the IETF's drafts of main schema 0.3 and of its QUIC events): records
 //! of JSON that begin with 0x1E and end with a line feed (RFC 7464).
 //!
-//! Events for which qlog has a name have that name; all others have the names of [`EventLine`], in the same category.
+//! Events for which qlog has a name have that name; all others have the names of [`EventLine`], in
+//! the same category.
 
 use std::io::{self, Write};
 
@@ -13,8 +14,9 @@ use crate::line::EventLine;
 /// Byte that begins each record.
 const RECORD_SEPARATOR: u8 = 0x1e;
 
-/// Writes what the sender of an association, a connection or a flow of the laboratory did, as qlog: a JSON text sequence,
-/// whose files end with `.sqlog`. Times are milliseconds since the origin of the driver's clock.
+/// Writes what the sender of an association, a connection or a flow of the laboratory did, as qlog:
+/// a JSON text sequence, whose files end with `.sqlog`. Times are milliseconds since the origin of
+/// the driver's clock.
 #[derive(Debug)]
 pub struct QlogWriter<W> {
     out: W,
@@ -23,8 +25,8 @@ pub struct QlogWriter<W> {
 }
 
 impl<W: Write> QlogWriter<W> {
-    /// Begins a trace with this title. `first_unit` is the unit of the first DATA chunk, or of the first byte of TCP: units in
-    /// the trace are counted from it.
+    /// Begins a trace with this title. `first_unit` is the unit of the first DATA chunk, or of the
+    /// first byte of TCP: units in the trace are counted from it.
     ///
     /// # Errors
     /// I/O errors of `out`.

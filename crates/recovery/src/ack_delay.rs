@@ -1,12 +1,14 @@
-//! The peer's delay of the acknowledgement of a packet that no other follows (RFC 5681, section 4.2; RFC 9293,
-//! section 3.8.6.3: half a second at most), learned from round trips.
+//! The peer's delay of the acknowledgement of a packet that no other follows (RFC 5681, section
+//! 4.2; RFC 9293, section 3.8.6.3: half a second at most), learned from round trips.
 //!
-//! If every message travels alone, each acknowledgement is late by this delay, and the smoothed round trip contains
-//! it. If only some do, or if the delay exceeds the first timeouts, so that Karn's algorithm leaves no measurement,
-//! the smoothed round trip does not contain it, and the timer expires needlessly again and again.
+//! If every message travels alone, each acknowledgement is late by this delay, and the smoothed
+//! round trip contains it. If only some do, or if the delay exceeds the first timeouts, so that
+//! Karn's algorithm leaves no measurement, the smoothed round trip does not contain it, and the
+//! timer expires needlessly again and again.
 //!
-//! A packet that carries copies of earlier data is acknowledged at once by most receivers, since part of it is a
-//! duplicate, and tells nothing of the delay of a packet without: each kind has its own record.
+//! A packet that carries copies of earlier data is acknowledged at once by most receivers, since
+//! part of it is a duplicate, and tells nothing of the delay of a packet without: each kind has its
+//! own record.
 
 mod alone;
 
@@ -34,17 +36,19 @@ const APART: u64 = 4;
 pub(crate) struct AckDelay {
     /// The shortest round trip of any packet.
     base: RecentMinimum,
-    /// Packets that travelled alone without copies of earlier data, and those with, once there was one.
+    /// Packets that travelled alone without copies of earlier data, and those with, once there was
+    /// one.
     bare: Alone,
     copying: Option<Box<Alone>>,
-    /// First transmission of the packet whose early expiry says nothing about the path, in microseconds, which wrap after an
-    /// hour; at most one between two RTT samples.
+    /// First transmission of the packet whose early expiry says nothing about the path, in
+    /// microseconds, which wrap after an hour; at most one between two RTT samples.
     excused: Option<NonZeroU32>,
     /// Acknowledgements in a row that waited for a second packet, 255 at most.
     pairs: u8,
     /// Requests for acknowledgements that are not delayed.
     pub(crate) requests: AckRequests,
-    /// Last transmission of new data, in microseconds, which wrap after an hour, and the mean time between two.
+    /// Last transmission of new data, in microseconds, which wrap after an hour, and the mean time
+    /// between two.
     last: u32,
     gap: u32,
 }
@@ -72,14 +76,15 @@ impl AckDelay {
         self.gap = if self.gap == 0 { gap } else { mean as u32 };
     }
 
-    /// Whether messages are so far apart that each finds the path empty of the ones before and of their requests.
+    /// Whether messages are so far apart that each finds the path empty of the ones before and of
+    /// their requests.
     pub(crate) fn is_slow(&self) -> bool {
         let trip = self.requests.prompt().or(self.base.get());
         trip.is_some_and(|trip| Duration::from_micros(self.gap.into()) >= trip * APART)
     }
 
-    /// Records the round trip of a packet that was sent once. `alone`: no other packet followed before its
-    /// acknowledgement; `asked`: a request for its acknowledgement followed.
+    /// Records the round trip of a packet that was sent once. `alone`: no other packet followed
+    /// before its acknowledgement; `asked`: a request for its acknowledgement followed.
     pub(crate) fn on_round_trip(
         &mut self,
         now: Instant,
@@ -127,8 +132,8 @@ impl AckDelay {
         }
     }
 
-    /// An acknowledgement is of `packets`, the latest of which, with this cargo, was `followed` by another one and
-    /// acknowledged `measured` after it had left.
+    /// An acknowledgement is of `packets`, the latest of which, with this cargo, was `followed` by
+    /// another one and acknowledged `measured` after it had left.
     pub(crate) fn on_packets(
         &mut self,
         packets: u32,
@@ -137,7 +142,8 @@ impl AckDelay {
         measured: Duration,
     ) {
         match packets {
-            // What a duplicate in the packet or the end of the peer's delay brought about is no evidence.
+            // What a duplicate in the packet or the end of the peer's delay brought about is no
+            // evidence.
             1 if followed && cargo == Cargo::Bare && !self.waited(measured, false) => {
                 self.pairs = 0;
             }
@@ -146,26 +152,28 @@ impl AckDelay {
         }
     }
 
-    /// Whether the peer acknowledges a packet that others follow when the next one arrives (RFC 5681, section 4.2).
+    /// Whether the peer acknowledges a packet that others follow when the next one arrives (RFC
+    /// 5681, section 4.2).
     pub(crate) fn waits_for_next(&self) -> bool {
         self.pairs >= BELIEVED
     }
 
-    /// The round trip without what the peer delayed of it, as far as it is known: no more than a quarter above the shortest.
+    /// The round trip without what the peer delayed of it, as far as it is known: no more than a
+    /// quarter above the shortest.
     pub(crate) fn without_delay(&self, smoothed: Duration) -> Duration {
         self.base.get().map_or(smoothed, |base| smoothed.min(base * 5 / 4))
     }
 
-    /// Records that a packet which travelled alone, without a request for its acknowledgement, is still
-    /// unacknowledged after `age`, when another packet follows.
+    /// Records that a packet which travelled alone, without a request for its acknowledgement, is
+    /// still unacknowledged after `age`, when another packet follows.
     pub(crate) fn on_waiting(&mut self, age: Duration) {
         if let Some(base) = self.base.get().filter(|base| self.requests.is_late(age, *base)) {
             self.requests.on_round_trip(false, age, base);
         }
     }
 
-    /// Records that a packet was followed after `alone` and acknowledged `measured` after it had left. Returns
-    /// whether that is late although the packet travelled alone for a round trip.
+    /// Records that a packet was followed after `alone` and acknowledged `measured` after it had
+    /// left. Returns whether that is late although the packet travelled alone for a round trip.
     pub(crate) fn on_answered_late(&mut self, alone: Duration, measured: Duration) -> bool {
         let Some(base) = self.base.get().filter(|base| alone >= *base) else { return false };
         let late = self.requests.is_late(measured, base);
@@ -176,8 +184,8 @@ impl AckDelay {
         late
     }
 
-    /// Whether the round trip of a packet that travelled alone tells more about the peer's delay than about the
-    /// path. `asked`: a request for its acknowledgement followed.
+    /// Whether the round trip of a packet that travelled alone tells more about the peer's delay
+    /// than about the path. `asked`: a request for its acknowledgement followed.
     pub(crate) fn waited(&self, measured: Duration, asked: bool) -> bool {
         if asked {
             return self.requests.is_late_in_vain(measured);
@@ -198,10 +206,10 @@ impl AckDelay {
         }
     }
 
-    /// The timer expired too early for data first sent at `sent_at` and acknowledged `took` later. Returns whether
-    /// a lost request explains it, so that the peer delayed the acknowledgement. `most` and `smoothed` are as in
-    /// [`AckDelay::round_trip`]. A second such expiry without an RTT sample in between is evidence of a longer
-    /// path.
+    /// The timer expired too early for data first sent at `sent_at` and acknowledged `took` later.
+    /// Returns whether a lost request explains it, so that the peer delayed the
+    /// acknowledgement. `most` and `smoothed` are as in [`AckDelay::round_trip`]. A second such
+    /// expiry without an RTT sample in between is evidence of a longer path.
     pub(crate) fn excuses(
         &mut self,
         sent_at: Instant,
@@ -222,9 +230,9 @@ impl AckDelay {
         self.excused = mark(sent_at);
     }
 
-    /// Expected time until the acknowledgement of a packet of this cargo that travels alone, if the peer delays by
-    /// `most` at most; `None` before the first RTT sample. `smoothed`: the smoothed RTT before the first sample from
-    /// data.
+    /// Expected time until the acknowledgement of a packet of this cargo that travels alone, if the
+    /// peer delays by `most` at most; `None` before the first RTT sample. `smoothed`: the
+    /// smoothed RTT before the first sample from data.
     pub(crate) fn round_trip(
         &self,
         cargo: Cargo,
@@ -234,15 +242,15 @@ impl AckDelay {
         self.of(cargo).round_trip(most, self.base.get().or(smoothed)?)
     }
 
-    /// Time for which the peer waits for the packet that follows a bare one after `gap`: not for longer than its delay.
-    /// `most` is as in [`AckDelay::round_trip`].
+    /// Time for which the peer waits for the packet that follows a bare one after `gap`: not for
+    /// longer than its delay. `most` is as in [`AckDelay::round_trip`].
     pub(crate) fn wait_for_next(&self, gap: Duration, most: Duration) -> Duration {
         let alone = self.base.get().zip(self.round_trip(Cargo::Bare, most, None));
         alone.map_or(gap, |(base, alone)| gap.min(alone.saturating_sub(base)))
     }
 
-    /// The round trip of [`AckDelay::round_trip`] for a packet that is followed by another one after `gap`: the peer
-    /// does not delay its acknowledgement for longer than that.
+    /// The round trip of [`AckDelay::round_trip`] for a packet that is followed by another one
+    /// after `gap`: the peer does not delay its acknowledgement for longer than that.
     pub(crate) fn followed_after(
         &self,
         gap: Duration,

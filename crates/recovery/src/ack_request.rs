@@ -1,12 +1,14 @@
-//! Requests for the acknowledgement of packets that travel alone, for a protocol without a flag for them: TCP
-//! repeats the last byte, since a receiver acknowledges a duplicate at once (RFC 9293, section 3.10.7.4; RFC 5681,
-//! section 4.2). A request costs a packet, so one is sent only where requests were seen to help.
+//! Requests for the acknowledgement of packets that travel alone, for a protocol without a flag for
+//! them: TCP repeats the last byte, since a receiver acknowledges a duplicate at once (RFC 9293,
+//! section 3.10.7.4; RFC 5681, section 4.2). A request costs a packet, so one is sent only where
+//! requests were seen to help.
 //!
-//! Receivers differ: one delays each acknowledgement, another acknowledges the next sixteen packets at once after a
-//! duplicate, a third delays none. After each run of requests one packet travels without. If its acknowledgement is
-//! late, the next run is twice as long; otherwise requests stop until an acknowledgement is late. If the shortest of
-//! eight requested round trips is a quarter longer than the path's shortest, and milliseconds, the path has a
-//! standing queue, and requests stop for a while; jitter alone leaves some of the eight short.
+//! Receivers differ: one delays each acknowledgement, another acknowledges the next sixteen packets
+//! at once after a duplicate, a third delays none. After each run of requests one packet travels
+//! without. If its acknowledgement is late, the next run is twice as long; otherwise requests stop
+//! until an acknowledgement is late. If the shortest of eight requested round trips is a quarter
+//! longer than the path's shortest, and milliseconds, the path has a standing queue, and requests
+//! stop for a while; jitter alone leaves some of the eight short.
 
 use base::Duration;
 
@@ -19,15 +21,18 @@ const JUDGED: u8 = 8;
 /// Least and most packets that travel without a request once there is a queue.
 const LEAST_PAUSE: u16 = 16;
 const LONGEST_PAUSE: u16 = 512;
-/// Least lateness of an unrequested acknowledgement, compared with requested ones, that counts as a delay.
+/// Least lateness of an unrequested acknowledgement, compared with requested ones, that counts as a
+/// delay.
 const LATE: Duration = Duration::from_millis(4);
-/// Least lateness before any acknowledgement was requested: less than the delay of any receiver that delays.
+/// Least lateness before any acknowledgement was requested: less than the delay of any receiver
+/// that delays.
 const LATE_AT_FIRST: Duration = Duration::from_millis(20);
 
 /// State of the requests on one path.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AckRequests {
-    /// Mean round trip of the packets that a request followed, and its mean deviation, in microseconds.
+    /// Mean round trip of the packets that a request followed, and its mean deviation, in
+    /// microseconds.
     prompt: Option<(u32, u32)>,
     /// Requests left in this run, and its length.
     left: u8,
@@ -35,7 +40,8 @@ pub(crate) struct AckRequests {
     /// Number of the latest requested round trips, and the shortest of them in microseconds.
     judged: u8,
     shortest: u32,
-    /// Packets that travel without a request from now on because of a queue, and their number at the last queue.
+    /// Packets that travel without a request from now on because of a queue, and their number at
+    /// the last queue.
     pause: u16,
     paused: u16,
     /// Whether the last requested acknowledgement was late nevertheless.
@@ -48,7 +54,8 @@ impl AckRequests {
         self.left > 0
     }
 
-    /// Records the round trip of a packet that travelled alone; `least`: the shortest round trip of any packet.
+    /// Records the round trip of a packet that travelled alone; `least`: the shortest round trip of
+    /// any packet.
     pub(crate) fn on_round_trip(&mut self, asked: bool, measured: Duration, least: Duration) {
         if asked {
             self.left = self.left.saturating_sub(1);
@@ -78,8 +85,9 @@ impl AckRequests {
         }
     }
 
-    /// Records the round trip of a packet that others followed before its acknowledgement. During a run of requests each of
-    /// those was followed by one: round trips longer than the time between messages may be those of a queue that requests fill.
+    /// Records the round trip of a packet that others followed before its acknowledgement. During a
+    /// run of requests each of those was followed by one: round trips longer than the time
+    /// between messages may be those of a queue that requests fill.
     pub(crate) fn on_crowded_round_trip(&mut self, measured: Duration, least: Duration) {
         if self.left > 0 {
             self.judge(measured, least);
@@ -117,15 +125,15 @@ impl AckRequests {
         self.was_in_vain
     }
 
-    /// Whether the request for the packet of this round trip was lost: the round trip contains a delay, and the
-    /// previous one did not. Two in a row are evidence of a queue.
+    /// Whether the request for the packet of this round trip was lost: the round trip contains a
+    /// delay, and the previous one did not. Two in a row are evidence of a queue.
     fn was_lost(&mut self, measured: Duration) -> bool {
         self.was_in_vain = !self.was_in_vain && self.is_late_in_vain(measured);
         self.was_in_vain
     }
 
-    /// Whether the round trip contains a delay although a request followed the packet, so that the request was
-    /// lost.
+    /// Whether the round trip contains a delay although a request followed the packet, so that the
+    /// request was lost.
     pub(crate) fn is_late_in_vain(self, measured: Duration) -> bool {
         self.longest_prompt().is_some_and(|prompt| measured > prompt + LATE_AT_FIRST)
     }
@@ -147,8 +155,9 @@ mod tests {
 
     const LEAST: Duration = Duration::from_millis(100);
 
-    /// Number of requests among `packets` packets. `delay`: the peer's delay of the acknowledgement of the packet
-    /// of this number if it is not requested, in milliseconds; `jitter`: added to any round trip, in milliseconds.
+    /// Number of requests among `packets` packets. `delay`: the peer's delay of the acknowledgement
+    /// of the packet of this number if it is not requested, in milliseconds; `jitter`: added to
+    /// any round trip, in milliseconds.
     fn asked(packets: u64, delay: impl Fn(u64) -> u64, jitter: impl Fn(u64) -> u64) -> u64 {
         let (mut requests, mut asked) = (AckRequests::default(), 0);
         for packet in 0..packets {
@@ -199,7 +208,8 @@ mod tests {
 
     #[test]
     fn a_queue_as_long_as_the_time_between_messages_ends_requests_too() {
-        // After forty packets that travel alone, each is followed by others before its acknowledgement.
+        // After forty packets that travel alone, each is followed by others before its
+        // acknowledgement.
         let asked_with = |queue: u64| {
             let (mut requests, mut asked) = (AckRequests::default(), 0);
             for packet in 0..200 {

@@ -7,8 +7,8 @@ use base::Duration;
 use crate::path_id::PathId;
 pub use crate::rto::MOST_DOUBLINGS;
 
-/// Shortest time between a transmission and advice about it, and shortest timer: no peer answers a packet sooner, and
-/// advice that answers its own effects comes to an end.
+/// Shortest time between a transmission and advice about it, and shortest timer: no peer answers a
+/// packet sooner, and advice that answers its own effects comes to an end.
 pub const LEAST_WAIT: Duration = Duration::from_millis(1);
 
 /// Largest window, bytes: that of TCP with window scaling (RFC 7323, section 2.2).
@@ -17,8 +17,9 @@ pub const LARGEST_WINDOW: u64 = 1 << 30;
 /// One action, applied by [`Recovery::advise`](crate::Recovery::advise).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Advice {
-    /// Sets the number of doublings of a path's timeout, which later expiries raise further as the policy says. A running
-    /// timer follows: it is due when it would have been with that number.
+    /// Sets the number of doublings of a path's timeout, which later expiries raise further as the
+    /// policy says. A running timer follows: it is due when it would have been with that
+    /// number.
     Doublings {
         /// Path whose timeout is doubled.
         path: PathId,
@@ -29,11 +30,12 @@ pub enum Advice {
     Timer {
         /// Path on which the timed data was sent.
         path: PathId,
-        /// Time from now until the timer is due: at least 1 ms, at most the policy's longest timeout.
+        /// Time from now until the timer is due: at least 1 ms, at most the policy's longest
+        /// timeout.
         after: Duration,
     },
-    /// Declares a unit in flight lost: it is retransmitted, and the window falls, as if acknowledgements had shown the
-    /// loss.
+    /// Declares a unit in flight lost: it is retransmitted, and the window falls, as if
+    /// acknowledgements had shown the loss.
     Lose {
         /// Number of the unit in the ledger.
         unit: u64,

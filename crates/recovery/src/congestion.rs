@@ -1,7 +1,8 @@
 //! Congestion controllers: numbers in, numbers out; none has access to the sender.
 //!
-//! [`Congestion`] is any one of them, behind the interface that all share. A controller decides how far the window
-//! falls; the recovery decides how the flight gets there while lost data is being repaired.
+//! [`Congestion`] is any one of them, behind the interface that all share. A controller decides how
+//! far the window falls; the recovery decides how the flight gets there while lost data is being
+//! repaired.
 
 /// Accessors that all controllers implement alike, from their fields `cwnd`, `ssthresh` and `mss`.
 macro_rules! windows_of {
@@ -133,7 +134,8 @@ macro_rules! each {
 }
 
 impl Congestion {
-    /// The controller that the policy names, for an unused path whose packets carry at most `mss` bytes of data.
+    /// The controller that the policy names, for an unused path whose packets carry at most `mss`
+    /// bytes of data.
     pub fn new(policy: &CongestionPolicy, mss: u64) -> Self {
         match policy.controller {
             Controller::Rfc9260 => Congestion::Rfc9260(Rfc9260::new(mss, policy.initial_window)),
@@ -145,8 +147,8 @@ impl Congestion {
         }
     }
 
-    /// Applies a replaced policy: the controller follows its new values, or the newly named controller takes over
-    /// this one's windows.
+    /// Applies a replaced policy: the controller follows its new values, or the newly named
+    /// controller takes over this one's windows.
     pub fn set_policy(&mut self, policy: &CongestionPolicy) {
         let next = match (&mut *self, policy.controller) {
             (Congestion::Rfc9260(_), Controller::Rfc9260) => return,
@@ -177,8 +179,8 @@ impl Congestion {
         each!(self, controller => controller.ssthresh())
     }
 
-    /// Bytes acknowledged since the window last grew in congestion avoidance; 0 for CUBIC and Vegas, which do not
-    /// count them.
+    /// Bytes acknowledged since the window last grew in congestion avoidance; 0 for CUBIC and
+    /// Vegas, which do not count them.
     pub fn partial_bytes_acked(&self) -> u64 {
         match self {
             Congestion::Rfc9260(controller) => controller.partial_bytes_acked(),
@@ -197,8 +199,8 @@ impl Congestion {
         each!(self, controller => controller.set_mss(mss));
     }
 
-    /// Sets the maximum number of bytes of data in a packet; the windows keep their number of packets, as in a
-    /// kernel that counts packets.
+    /// Sets the maximum number of bytes of data in a packet; the windows keep their number of
+    /// packets, as in a kernel that counts packets.
     pub fn set_mss_of_packets(&mut self, mss: u64) {
         let before = self.mss().max(1);
         if mss == before {
@@ -223,8 +225,8 @@ impl Congestion {
         each!(self, controller => controller.on_acked(acked));
     }
 
-    /// The rest of the flight was abandoned, which counts as acknowledged for good, but not for the window (RFC 3758,
-    /// section 3.5, A2).
+    /// The rest of the flight was abandoned, which counts as acknowledged for good, but not for the
+    /// window (RFC 3758, section 3.5, A2).
     pub fn on_flight_abandoned(&mut self) {
         if let Congestion::Rfc9260(controller) = self {
             controller.on_nothing_in_flight();
@@ -241,7 +243,8 @@ impl Congestion {
         each!(self, controller => controller.on_timeout(timed_out));
     }
 
-    /// Responds to FreeBSD's early fast retransmit timer: one packet less, then congestion avoidance.
+    /// Responds to FreeBSD's early fast retransmit timer: one packet less, then congestion
+    /// avoidance.
     pub fn on_early_timer(&mut self) {
         match self {
             Congestion::Rfc9260(controller) => controller.on_early_timer(),
@@ -253,7 +256,8 @@ impl Congestion {
         }
     }
 
-    /// Whether an idle period may lower the window at `now`: otherwise [`Congestion::before_send`] needs no timeout.
+    /// Whether an idle period may lower the window at `now`: otherwise [`Congestion::before_send`]
+    /// needs no timeout.
     pub fn may_fall_idle(&self, now: Instant, in_flight: u64) -> bool {
         match self {
             Congestion::Rfc9260(controller) => controller.may_fall_idle(now),
@@ -264,8 +268,9 @@ impl Congestion {
         }
     }
 
-    /// Called before data may be sent, to apply the rule for idle periods; `rto` is the retransmission timeout, of any
-    /// length unless [one may lower the window](Congestion::may_fall_idle).
+    /// Called before data may be sent, to apply the rule for idle periods; `rto` is the
+    /// retransmission timeout, of any length unless [one may lower the
+    /// window](Congestion::may_fall_idle).
     pub fn before_send(&mut self, now: Instant, rto: Duration, in_flight: u64) {
         match self {
             Congestion::Rfc9260(controller) => controller.on_send(now, rto),
@@ -302,7 +307,8 @@ impl Congestion {
         }
     }
 
-    /// Undoes a needless reduction: restores the state `before` it, but never to less than the present windows.
+    /// Undoes a needless reduction: restores the state `before` it, but never to less than the
+    /// present windows.
     pub fn undo(&mut self, before: Congestion) {
         let (cwnd, ssthresh, mss) = (self.cwnd(), self.ssthresh(), self.mss());
         self.replace(before);
@@ -321,8 +327,9 @@ impl Congestion {
         }
     }
 
-    /// After the window fell from `before` bytes: at most half of that, or two packets (RFC 5681, section 3.1), where RFC 9260,
-    /// section 7.2.3, leaves four: nine streams of four packets each fill a narrow line for seconds.
+    /// After the window fell from `before` bytes: at most half of that, or two packets (RFC 5681,
+    /// section 3.1), where RFC 9260, section 7.2.3, leaves four: nine streams of four packets
+    /// each fill a narrow line for seconds.
     pub fn fall_to_two(&mut self, before: u64) {
         let most = (before / 2).max(2 * self.mss());
         let is_higher = matches!(self, Congestion::Rfc9260(_)) && self.ssthresh() > most;
@@ -331,8 +338,8 @@ impl Congestion {
         }
     }
 
-    /// After the window fell from `before` bytes: half of that in whole packets, one at least, where the controller's own bound
-    /// held it higher. The threshold stays.
+    /// After the window fell from `before` bytes: half of that in whole packets, one at least,
+    /// where the controller's own bound held it higher. The threshold stays.
     pub fn fall_to_one(&mut self, before: u64) {
         let mss = self.mss().max(1);
         let bound = if matches!(self, Congestion::Rfc9260(_)) { 4 } else { 2 };
@@ -361,13 +368,14 @@ impl Congestion {
         self.set_windows(cwnd, self.ssthresh());
     }
 
-    /// Applies an early retransmission: window and threshold become `cwnd` bytes, the threshold no less than two
-    /// packets (Yin et al., algorithm 1).
+    /// Applies an early retransmission: window and threshold become `cwnd` bytes, the threshold no
+    /// less than two packets (Yin et al., algorithm 1).
     pub fn on_early_retransmission(&mut self, cwnd: u64) {
         self.set_windows(cwnd, cwnd.max(2 * self.mss()));
     }
 
-    /// Sets both windows. Outside this module, tests aside, callers use a method that states the reason.
+    /// Sets both windows. Outside this module, tests aside, callers use a method that states the
+    /// reason.
     pub(crate) fn set_windows(&mut self, cwnd: u64, ssthresh: u64) {
         each!(self, controller => controller.set_windows(cwnd, ssthresh));
     }
@@ -414,8 +422,8 @@ mod tests {
         assert_eq!((congestion.cwnd(), congestion.ssthresh()), (100_000, 50_000));
     }
 
-    /// A controller with windows of 80 and 5 segments and a rule for idle periods, which sent data at the
-    /// beginning.
+    /// A controller with windows of 80 and 5 segments and a rule for idle periods, which sent data
+    /// at the beginning.
     fn idle(controller: Controller) -> Congestion {
         let halving = CongestionPolicy { idle_restart: IdleRestart::Halve, ..policy(controller) };
         let mut congestion = Congestion::new(&halving, 1000);

@@ -1,5 +1,5 @@
-//! Delayed acknowledgements of the receiving side (RFC 9260, section 6.2; RFC 5681, section 4.2; RFC 9293, section
-//! 3.8.6.3).
+//! Delayed acknowledgements of the receiving side (RFC 9260, section 6.2; RFC 5681, section 4.2;
+//! RFC 9293, section 3.8.6.3).
 
 use base::{Duration, Instant};
 
@@ -68,8 +68,8 @@ impl DelayedAck {
     pub fn on_packet(&mut self, now: Instant, at_once: bool) {
         self.pending = self.pending.saturating_add(1);
         self.arrived = self.arrived.saturating_add(1);
-        // A window that grows with each acknowledgement (RFC 5681, section 3.1) opens slowly if the first ones are
-        // delayed: Linux delays none of them.
+        // A window that grows with each acknowledgement (RFC 5681, section 3.1) opens slowly if the
+        // first ones are delayed: Linux delays none of them.
         let quick = self.arrived <= self.quick && self.arrived < u8::MAX;
         let enough = at_once || quick || self.pending >= self.every;
         self.request(if enough { now } else { now + self.delay });

@@ -1,10 +1,10 @@
-//! A path's episode: its response to a loss, from the loss's detection until all data outstanding at that time is
-//! repaired.
+//! A path's episode: its response to a loss, from the loss's detection until all data outstanding
+//! at that time is repaired.
 //!
-//! An episode has one entry, [`Episode::enter`], and one exit, [`Episode::leave`]. It owns the state with the
-//! repair's lifetime: where fast recovery ends, the window's deviation from the controller's, which packet is
-//! exempt from the window, and the suspicion that nothing was lost. The controller only receives numbers: when to
-//! reduce, and which windows to restore.
+//! An episode has one entry, [`Episode::enter`], and one exit, [`Episode::leave`]. It owns the
+//! state with the repair's lifetime: where fast recovery ends, the window's deviation from the
+//! controller's, which packet is exempt from the window, and the suspicion that nothing was lost.
+//! The controller only receives numbers: when to reduce, and which windows to restore.
 
 mod apart;
 mod counted_flight;
@@ -26,7 +26,7 @@ enum Phase {
     /// No loss is under repair.
     #[default]
     Open,
-    /// Repair of a loss found by acknowledgements or short timers (RFC 9260, section 7.2.4; RFC 6582; RFC 6675).
+    /// Repair of a loss found by acknowledgements or short timers (RFC 9260, 7.2.4; 6582; 6675).
     FastRecovery(FastRecovery),
     /// Repair of what the retransmission timer declared lost, until unit `exit` is acknowledged.
     AfterTimeout { exit: u64 },
@@ -37,8 +37,8 @@ enum Phase {
 struct FastRecovery {
     /// The cumulative point at which fast recovery ends.
     exit: u64,
-    /// The first unit unsent when fast recovery began, or when it last advanced to the next hole. Duplicates are
-    /// only believed for units below it.
+    /// The first unit unsent when fast recovery began, or when it last advanced to the next hole.
+    /// Duplicates are only believed for units below it.
     believed: u64,
     /// One past the highest unit retransmitted in this recovery (HighRxt of RFC 6675).
     high_rxt: u64,
@@ -55,11 +55,10 @@ struct FastRecovery {
 /// Evidence with which an episode begins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Entry {
-    /// A loss found by acknowledgements or a short timer. `inflation`: initial deviation of the window from the
-    /// controller's, in bytes. `pipe`: packets in flight, if acknowledgements count them.
+    /// A loss found by acknowledgements or a short timer. `inflation`: initial deviation of the
+    /// window from the controller's, in bytes. `pipe`: packets in flight, if so counted.
     Loss { inflation: i64, pipe: Option<u32> },
-    /// An expiry of the retransmission timer. `suspected`: F-RTO's state, if it suspects that the expiry was
-    /// needless.
+    /// An expiry of the retransmission timer. `suspected`: F-RTO's state, if it suspects this one.
     Timeout { suspected: Option<Frto> },
 }
 
@@ -74,8 +73,8 @@ pub(crate) enum End {
     Discarded,
 }
 
-/// The packet exempt from the window: the first after a timeout or on entering fast recovery (RFC 9260, sections
-/// 6.3.3 E3 and 7.2.4).
+/// The packet exempt from the window: the first after a timeout or on entering fast recovery (RFC
+/// 9260, sections 6.3.3 E3 and 7.2.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Exempt {
     /// A fast retransmission, which is sent whatever the window (RFC 9260, section 7.2.4).
@@ -93,24 +92,24 @@ pub(crate) struct Episode(Option<Box<State>>);
 #[derive(Clone, Debug, Default)]
 struct State {
     phase: Phase,
-    /// Losses below this unit belong to an episode that is over or in progress (`recover` of RFC 6582).
+    /// Losses below this unit belong to an episode that began earlier (`recover` of RFC 6582).
     dealt_with: u64,
-    /// Bytes by which the window differs from the controller's: the data that duplicate acknowledgements say has
-    /// left the network, if the peer does not report which (RFC 6582, section 3.2).
+    /// Bytes by which the window differs from the controller's: the data that duplicate
+    /// acknowledgements say has left the network, if the peer reports no gaps (RFC 6582, 3.2).
     inflation: i64,
     /// Whether a packet is exempt from the window, and why the last one was.
     exempt: bool,
     exempt_for: Exempt,
     /// Packets of new data allowed beyond the window (RFC 3042).
     extra: u8,
-    /// One past the cumulative point at the last expiry of the timer: if the point is still there at the next
-    /// expiry, that expiry is for the same data (RFC 5681, section 3.1).
+    /// One past the cumulative point at the last expiry of the timer: if the point is still there
+    /// at the next expiry, that expiry is for the same data (RFC 5681, section 3.1).
     timed_out_at: Option<NonZeroU64>,
     fallen: Fallen,
     apart: Option<Box<Apart>>,
 }
 
-// ---- memory --------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
 impl Episode {
     /// The state, allocated if there is none.
@@ -130,8 +129,8 @@ impl Episode {
         }
     }
 
-    /// Frees state that concerns acknowledged data only. Called while nothing is outstanding and the cumulative
-    /// point is `cumulative`.
+    /// Frees state that concerns acknowledged data only. Called while nothing is outstanding and
+    /// the cumulative point is `cumulative`.
     pub(crate) fn rest(&mut self, cumulative: u64) {
         if self.0.as_ref().is_some_and(|state| state.is_past(cumulative)) {
             self.0 = None;
@@ -153,11 +152,11 @@ impl State {
     }
 }
 
-// ---- in and out ----------------------------------------------------------------------------------
+// ---- in and out ---------------------------------------------------------------------------------
 
 impl Episode {
-    /// Begins an episode and ends the previous one's state, except a window that may still be restored. `next_unit`
-    /// is the first unsent unit.
+    /// Begins an episode and ends the previous one's state, except a window that may still be
+    /// restored. `next_unit` is the first unsent unit.
     pub(crate) fn enter(&mut self, entry: Entry, next_unit: u64) {
         self.set_pacing(None);
         let state = self.state_mut();
@@ -184,8 +183,8 @@ impl Episode {
         }
     }
 
-    /// Ends the episode. F-RTO's suspicion and the window that may be restored survive a repair, since the
-    /// acknowledgement that ends it may concern both.
+    /// Ends the episode. F-RTO's suspicion and the window that may be restored survive a repair,
+    /// since the acknowledgement that ends it may concern both.
     pub(crate) fn leave(&mut self, end: End) {
         self.set_pacing(None);
         let Some(state) = &mut self.0 else { return };
@@ -205,8 +204,8 @@ impl Episode {
         }
     }
 
-    /// Ends an episode in which nothing was lost, and returns the controller to restore if it is known. A genuine
-    /// loss of the same data is handled as a new one.
+    /// Ends an episode in which nothing was lost, and returns the controller to restore if it is
+    /// known. A genuine loss of the same data is handled as a new one.
     pub(crate) fn take_back(&mut self) -> Option<Congestion> {
         self.leave(End::Repaired);
         let state = self.0.as_mut()?;
@@ -243,11 +242,12 @@ impl Episode {
         matches!(self.phase(), Phase::FastRecovery(recovery) if recovery.heard)
     }
 
-    /// Whether a loss at the cumulative point belongs to a window of data that an episode has already dealt with.
+    /// Whether a loss at the cumulative point belongs to a window of data that an episode has
+    /// already dealt with.
     ///
-    /// If the peer reports gaps, this ends once all of that window is acknowledged (RFC 6675, section 5.1). If it
-    /// does not, duplicates caused by needless retransmissions may still arrive until data beyond the window is
-    /// acknowledged (RFC 6582, section 3.2, steps 2 and 4).
+    /// If the peer reports gaps, this ends once all of that window is acknowledged (RFC 6675,
+    /// section 5.1). If it does not, duplicates caused by needless retransmissions may still
+    /// arrive until data beyond the window is acknowledged (RFC 6582, 3.2, steps 2 and 4).
     pub(crate) fn has_dealt_with(&self, cumulative: u64, reports: bool) -> bool {
         let dealt_with = self.0.as_ref().map_or(0, |state| state.dealt_with);
         cumulative < dealt_with || (cumulative == dealt_with && !reports)
@@ -272,14 +272,15 @@ impl Episode {
     }
 }
 
-// ---- what acknowledgements do within it ----------------------------------------------------------
+// ---- what acknowledgements do within it ---------------------------------------------------------
 
 impl Episode {
-    /// A duplicate acknowledgement arrived, and the peer does not report gaps: the window opens by one packet of
-    /// `mss` bytes. In fast recovery it opens to at most what is outstanding of the data sent before the last hole
-    /// was retransmitted: later packets may have been sent only because of forged duplicates (RFC 5681, section
-    /// 3.2, step 4; Savage et al. 1999), and an honest peer's information about them follows the next partial
-    /// acknowledgement. Before fast recovery it opens by at most `limited` bytes, if limited transmit allows any.
+    /// A duplicate acknowledgement arrived, and the peer does not report gaps: the window opens by
+    /// one packet of `mss` bytes. In fast recovery it opens to at most what is outstanding of
+    /// the data sent before the last hole was retransmitted: later packets may have been sent
+    /// only because of forged duplicates (RFC 5681, section 3.2, step 4; Savage et al. 1999),
+    /// and an honest peer's information about them follows the next partial acknowledgement.
+    /// Before fast recovery it opens by at most `limited` bytes, if limited transmit allows any.
     pub(crate) fn on_duplicate(&mut self, cumulative: u64, mss: u64, limited: Option<u64>) {
         let most = match self.phase() {
             Phase::FastRecovery(recovery) => Some(recovery.believed.saturating_sub(cumulative)),
@@ -308,15 +309,15 @@ impl Episode {
         state.inflation = state.inflation - acked as i64 + back as i64;
     }
 
-    /// The cumulative point advanced outside fast recovery: the inflation by earlier duplicates ends.
+    /// Ends the inflation by duplicates: outside fast recovery the cumulative point advanced.
     pub(crate) fn settle_window(&mut self) {
         if let Some(state) = &mut self.0 {
             state.inflation = 0;
         }
     }
 
-    /// Whether an acknowledgement that advances the cumulative point restarts the retransmission timer (RFC 6582,
-    /// section 3.2, step 3).
+    /// Whether an acknowledgement that advances the cumulative point restarts the retransmission
+    /// timer (RFC 6582, section 3.2, step 3).
     pub(crate) fn restarts_timer(&self, reports: bool, policy: PartialAck) -> bool {
         let partial_acks = match self.phase() {
             Phase::FastRecovery(recovery) => recovery.partial_acks,
@@ -337,7 +338,7 @@ impl Episode {
     }
 }
 
-// ---- the window ----------------------------------------------------------------------------------
+// ---- the window ---------------------------------------------------------------------------------
 
 impl Episode {
     /// Whether there is no state: no loss was recent.
@@ -362,8 +363,8 @@ impl Episode {
         self.state_mut().inflation = inflation;
     }
 
-    /// Paces the recovery by acknowledgements, so that it ends with `target` bytes in flight; `flight_before` bytes
-    /// were in flight before the loss was detected (RFC 9937).
+    /// Paces the recovery by acknowledgements, so that it ends with `target` bytes in flight;
+    /// `flight_before` bytes were in flight before the loss was detected (RFC 9937).
     pub(crate) fn pace(&mut self, flight_before: u64, target: u64, window: u64) {
         self.set_pacing(Some(Pacing { prr: Prr::new(flight_before, target), window }));
     }
@@ -385,8 +386,8 @@ impl Episode {
         self.state_mut().fallen = Fallen::now(ledger, by_timeout);
     }
 
-    /// The network marked data for which the window fell to its present value `now`, so that this fall is never
-    /// undone.
+    /// The network marked data for which the window fell to its present value `now`, so that this
+    /// fall is never undone.
     pub(crate) fn on_mark(&mut self, now: &Congestion) {
         let state = self.state_mut();
         state.fallen.marked = true;
@@ -396,8 +397,8 @@ impl Episode {
         }
     }
 
-    /// The retransmission timer expires for data that begins at `cumulative`. Returns whether the previous expiry
-    /// was for the same data.
+    /// The retransmission timer expires for data that begins at `cumulative`. Returns whether the
+    /// previous expiry was for the same data.
     pub(crate) fn expires_again(&mut self, cumulative: u64) -> bool {
         let oldest = NonZeroU64::MIN.checked_add(cumulative);
         core::mem::replace(&mut self.state_mut().timed_out_at, oldest) == oldest
@@ -420,12 +421,12 @@ impl Episode {
         state.exempt.then_some(state.exempt_for)
     }
 
-    /// Ends the exemption, since the packet left or nothing waits to be sent. Returns whether there was one.
+    /// Ends the exemption, since the packet left or no data waits; returns whether there was one.
     pub(crate) fn end_exemption(&mut self) -> bool {
         self.0.as_mut().is_some_and(|state| core::mem::take(&mut state.exempt))
     }
 
-    /// Lets a miss indication release a packet of new data beyond the window, two at most (RFC 3042).
+    /// Lets a miss indication release a new packet beyond the window, two at most (RFC 3042).
     pub(crate) fn on_miss(&mut self) {
         let state = self.state_mut();
         state.extra = (state.extra + 1).min(2);
@@ -482,8 +483,8 @@ impl Episode {
         }
     }
 
-    /// Whether fast recovery advances and has sent no rescue retransmission yet (RFC 6675, section 4, NextSeg, rule
-    /// 4).
+    /// Whether fast recovery advances and has sent no rescue retransmission yet (RFC 6675, section
+    /// 4, NextSeg, rule 4).
     pub(crate) fn lacks_rescue(&self) -> bool {
         matches!(self.phase(), Phase::FastRecovery(recovery) if recovery.partial_acks > 0 && !recovery.rescued)
     }

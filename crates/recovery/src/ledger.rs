@@ -1,12 +1,14 @@
 //! The ledger of sent packets: what is in flight, what was acknowledged, what is missing.
 //!
-//! The ledger knows **units** in one unwrapped 64-bit space, which are whole or spans of bytes (a DATA chunk is a
-//! whole unit with a weight in bytes, a TCP segment a span), and **packets** with numbers that never wrap or
-//! repeat. Each packet knows the units that it carried, and each unit the latest packet that carried it. Packets in
-//! flight, bytes in flight, the timed packet and the evidence of loss are all derived here and stored nowhere else.
+//! The ledger knows **units** in one unwrapped 64-bit space, which are whole or spans of bytes (a
+//! DATA chunk is a whole unit with a weight in bytes, a TCP segment a span), and **packets** with
+//! numbers that never wrap or repeat. Each packet knows the units that it carried, and each unit
+//! the latest packet that carried it. Packets in flight, bytes in flight, the timed packet and the
+//! evidence of loss are all derived here and stored nowhere else.
 //!
-//! A path's packets in flight form a list in sending order, so that an acknowledgement visits only what it newly
-//! acknowledges and what is missing below that; its cost does not grow with the amount outstanding.
+//! A path's packets in flight form a list in sending order, so that an acknowledgement visits only
+//! what it newly acknowledges and what is missing below that; its cost does not grow with the
+//! amount outstanding.
 
 mod abandon;
 mod acknowledge;
@@ -56,8 +58,8 @@ use crate::stats::Cause;
 /// Number of a packet: from 0, without gaps, never repeated.
 pub type PacketNumber = u64;
 
-/// Number of reports that a peer may revoke beyond one for each packet sent. An honest peer revokes a report when
-/// acknowledgements overtake each other or when it runs out of memory.
+/// Number of reports that a peer may revoke beyond one for each packet sent. An honest peer revokes
+/// a report when acknowledgements overtake each other or when it runs out of memory.
 const RENEGED_SPARE: u32 = 256;
 
 /// Amount in flight on a path.
@@ -113,7 +115,8 @@ impl Ledger {
         *self = Ledger { next_packet, repeated, ..Ledger::new(next_unit) };
     }
 
-    /// Sets whether the policy learns from duplicate reports of acknowledged units; by default it does.
+    /// Sets whether the policy learns from duplicate reports of acknowledged units; by default it
+    /// does.
     pub fn set_teaching(&mut self, teaching: bool) {
         self.repeated.set_teaching(teaching);
     }
@@ -197,7 +200,8 @@ impl Ledger {
         ends.map_or(Duration::ZERO, |(oldest, latest)| latest.since(oldest))
     }
 
-    /// Time between the departures of the oldest packet in flight on `path` and of the next one; zero if there is none.
+    /// Time between the departures of the oldest packet in flight on `path` and of the next one;
+    /// zero if there is none.
     pub fn first_gap(&self, path: PathId) -> Duration {
         let list = self.paths.get(path).filter(|list| list.flight.packets > 1);
         let oldest = list.and_then(|list| self.packet(list.head()?));
@@ -229,8 +233,8 @@ impl Ledger {
         self.reported_packets
     }
 
-    /// Number of packets, other than lost ones, that the cumulative point has not passed, counted to `limit` at
-    /// most: the outstanding segments of RFC 5827.
+    /// Number of packets, other than lost ones, that the cumulative point has not passed, counted
+    /// to `limit` at most: the outstanding segments of RFC 5827.
     pub fn outstanding_packets(&self, limit: usize) -> usize {
         let alive = self.packets.iter().filter(|packet| packet.state != PacketState::Lost);
         alive.take(limit).count()
@@ -238,7 +242,8 @@ impl Ledger {
 
     // ---- sending -------------------------------------------------------------------------------
 
-    /// Adds new data of `len` steps and `weight` bytes to the packet being built for `path`, and returns its unit.
+    /// Adds new data of `len` steps and `weight` bytes to the packet being built for `path`, and
+    /// returns its unit.
     pub fn draft_new(&mut self, path: PathId, len: u32, weight: u32) -> u64 {
         let start = self.next_unit;
         let packet = self.next_packet;
@@ -249,8 +254,8 @@ impl Ledger {
         start
     }
 
-    /// Adds a lost unit to the packet being built for `path`. Returns why it is retransmitted and the number of the
-    /// retransmission; `None` if the unit is not lost.
+    /// Adds a lost unit to the packet being built for `path`. Returns why it is retransmitted and
+    /// the number of the retransmission; `None` if the unit is not lost.
     pub fn draft_again(&mut self, path: PathId, start: u64) -> Option<(Cause, u8)> {
         let index = self.locate(start)?;
         let packet = self.next_packet;

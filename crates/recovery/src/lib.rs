@@ -1,5 +1,5 @@
-//! Loss recovery shared by SCTP and TCP. It knows neither chunk nor segment, only packets, the units of data in
-//! them, and acknowledgements as one [`Feedback`].
+//! Loss recovery shared by SCTP and TCP. It knows neither chunk nor segment, only packets, the
+//! units of data in them, and acknowledgements as one [`Feedback`].
 //!
 //! - [`policy`]: every mechanism as a value, and the named presets.
 //! - [`path_id`]: identifiers of paths, sets of them, and tables by path.
@@ -11,8 +11,8 @@
 //! - [`rtt`], [`rto`], [`thin_stream`], [`loss`], [`congestion`]: pure decisions.
 //! - [`recovery`]: applies the policy to the ledger.
 //!
-//! Sources: RFC 9260, 6298, 5827, 3042, 7765; 5681, 6582, 6675, 8985, 5682, 3708, 3522, 4015, 9438, 9406, 9937, 3465,
-//! 6928; Petlund et al. 2009 and 2010; Brakmo and Peterson 1995; Yin et al.
+//! Sources: RFC 9260, 6298, 5827, 3042, 7765; 5681, 6582, 6675, 8985, 5682, 3708, 3522, 4015, 9438,
+//! 9406, 9937, 3465, 6928; Petlund et al. 2009 and 2010; Brakmo and Peterson 1995; Yin et al.
 //!
 //! ```
 //! use base::{Duration, Probability};

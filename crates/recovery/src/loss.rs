@@ -42,15 +42,16 @@ mechanisms! {
     carried: Carried,
 }
 
-/// Number of miss indications that mean loss at present (RFC 9260, section 7.2.4; Petlund et al. 2009, section
-/// 5.4).
+/// Number of miss indications that mean loss at present (RFC 9260, section 7.2.4; Petlund et al.
+/// 2009, section 5.4).
 pub fn dup_threshold(policy: &LossPolicy, thin: bool) -> u8 {
     let threshold = policy.dup_threshold_while_thin.filter(|_| thin);
     threshold.unwrap_or(policy.dup_threshold).max(1)
 }
 
-/// Whether early retransmit declares the one unacknowledged packet lost while all other outstanding ones are
-/// reported (RFC 5827, section 3.2): two or three packets are outstanding, and no data waits to be sent.
+/// Whether early retransmit declares the one unacknowledged packet lost while all other outstanding
+/// ones are reported (RFC 5827, section 3.2): two or three packets are outstanding, and no data
+/// waits to be sent.
 pub fn early_retransmit(
     policy: &LossPolicy,
     in_flight: u32,
@@ -60,9 +61,10 @@ pub fn early_retransmit(
     policy.early_retransmit && !can_send_new && in_flight == 1 && (2..4).contains(&outstanding)
 }
 
-/// Early retransmit by bytes (RFC 5827, section 3.1): fewer `outstanding` bytes than four full segments, and either
-/// all but one full segment `reported`, or one duplicate fewer than there are full segments. At least one duplicate
-/// is required, which the RFC's formula does not demand below two segments.
+/// Early retransmit by bytes (RFC 5827, section 3.1): fewer `outstanding` bytes than four full
+/// segments, and either all but one full segment `reported`, or one duplicate fewer than there are
+/// full segments. At least one duplicate is required, which the RFC's formula does not demand below
+/// two segments.
 pub fn early_retransmit_by_bytes(
     outstanding: u64,
     mss: u64,
@@ -79,8 +81,9 @@ pub fn early_retransmit_by_bytes(
     }
 }
 
-/// Wait of the early fast retransmit timer: `SRTT + 2 · RTTVAR` (FreeBSD) or `SRTT + RTTVAR` (as the paper of 2009
-/// describes it), a quarter of the initial timeout before the first RTT sample, and never less than `least`.
+/// Wait of the early fast retransmit timer: `SRTT + 2 · RTTVAR` (FreeBSD) or `SRTT + RTTVAR` (as
+/// the paper of 2009 describes it), a quarter of the initial timeout before the first RTT sample,
+/// and never less than `least`.
 pub fn early_timer(
     rule: EarlyRule,
     rtt: &RttEstimator,
@@ -107,8 +110,8 @@ pub struct RestartMoments {
     pub outstanding: u32,
 }
 
-/// Deadline of a timer that is restarted because the oldest outstanding data was acknowledged. A remainder of zero
-/// becomes a full RTO.
+/// Deadline of a timer that is restarted because the oldest outstanding data was acknowledged. A
+/// remainder of zero becomes a full RTO.
 pub fn restarted_timer(
     restart: TimerRestart,
     moments: RestartMoments,
@@ -183,8 +186,8 @@ mod tests {
         assert_eq!(wait(EarlyRule::Described), millis(150), "100 + 50");
     }
 
-    /// Chunk 1 is sent at 0, chunk 2 at 150 ms; the SACK of chunk 1 arrives at 180 ms; the RTO is 300 ms (the
-    /// example of the difference between the paper's compensation and RFC 7765).
+    /// Chunk 1 is sent at 0, chunk 2 at 150 ms; the SACK of chunk 1 arrives at 180 ms; the RTO is
+    /// 300 ms (the example of the difference between the paper's compensation and RFC 7765).
     fn due(restart: TimerRestart, thin: bool, outstanding: u32) -> u64 {
         let moments = RestartMoments {
             now: Instant::from_millis(180),

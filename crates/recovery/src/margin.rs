@@ -1,14 +1,16 @@
 //! The timer's margin above the smoothed round trip, learned from expiries that came too soon.
 //!
-//! RFC 6298 takes four times the variation, which suffices with a minimum timeout of a second. A timer with a
-//! minimum of milliseconds expires early whenever the distribution of round trips exceeds four mean deviations:
-//! with a queue that comes and goes, at each of its peaks. Each early expiry sends data twice into that queue.
+//! RFC 6298 takes four times the variation, which suffices with a minimum timeout of a second. A
+//! timer with a minimum of milliseconds expires early whenever the distribution of round trips
+//! exceeds four mean deviations: with a queue that comes and goes, at each of its peaks. Each early
+//! expiry sends data twice into that queue.
 
 /// Fraction of one variation that one delivered packet removes.
 const UNIT: u32 = 1;
 /// Half a variation, which one early expiry adds. Without loss one packet in 4096 is sent early.
 const STEP: u32 = 4096 * UNIT;
-/// Amount that any expiry removes, early or not: of the expiries on a path with loss, one half may be early.
+/// Amount that any expiry removes, early or not: of the expiries on a path with loss, one half may
+/// be early.
 const RELIEF: u32 = STEP / 2;
 /// Units that make up one variation.
 const VARIATION: u32 = 2 * STEP;
@@ -63,8 +65,8 @@ mod tests {
 
     #[test]
     fn without_loss_one_packet_in_four_thousand_is_sent_early() {
-        // A path that needs seven variations: below that, each packet is early. The resulting share of early
-        // packets is the rule's own.
+        // A path that needs seven variations: below that, each packet is early. The resulting share
+        // of early packets is the rule's own.
         let (mut margin, mut early) = (Margin::default(), 0);
         let packets = 200_000;
         for _ in 0..packets {

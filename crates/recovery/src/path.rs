@@ -28,7 +28,8 @@ use copying::Copying;
 pub(crate) use peak::Peak;
 use worth::Worth;
 
-/// Expiries in a row that are a persistent congestion: RFC 9002, section 7.6.1, has as many timeouts.
+/// Expiries in a row that are a persistent congestion: RFC 9002, section 7.6.1, has as many
+/// timeouts.
 const PERSISTENT: u8 = 2;
 
 /// Start and deadline of a retransmission timer that runs.
@@ -73,8 +74,8 @@ pub(crate) struct PathRecovery {
 /// Paths on which a path's losses are retransmitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Routes {
-    /// Path for losses found by acknowledgements or short timers: the path itself while it works (RFC 9260, section
-    /// 6.4).
+    /// Path for losses found by acknowledgements or short timers: the path itself while it works
+    /// (RFC 9260, section 6.4).
     pub fast: PathId,
     /// Path for losses found by the retransmission timer.
     pub timeout: PathId,
@@ -109,9 +110,9 @@ impl PathRecovery {
         }
     }
 
-    /// Allocates state for the policy's mechanisms when data leaves; `follows`: other data is in flight. A path
-    /// without data takes no memory for mechanisms, and one whose messages travel alone none for copies that ride
-    /// along.
+    /// Allocates state for the policy's mechanisms when data leaves; `follows`: other data is in
+    /// flight. A path without data takes no memory for mechanisms, and one whose messages
+    /// travel alone none for copies that ride along.
     pub(crate) fn equip(&mut self, now: Instant, follows: bool, policy: &RecoveryPolicy) {
         if self.ack_delay.is_none() && policy.rto.ack_delay.is_some() {
             self.estimate_ack_delay(now);
@@ -158,9 +159,10 @@ impl PathRecovery {
         self.asked_before.is_some_and(|end| end.get() == packet + 1)
     }
 
-    /// Frees state that is not worth its memory while nothing is outstanding. The shortest round trip is freed too
-    /// if nothing else was learned: half a kilobyte per idle connection is a high price for a number that the
-    /// smoothed round trip replaces until data is acknowledged again.
+    /// Frees state that is not worth its memory while nothing is outstanding. The shortest round
+    /// trip is freed too if nothing else was learned: half a kilobyte per idle connection is a
+    /// high price for a number that the smoothed round trip replaces until data is acknowledged
+    /// again.
     #[inline(never)]
     pub(crate) fn rest(&mut self) {
         if self.episode.keeps_nothing()
@@ -219,8 +221,8 @@ impl PathRecovery {
         }
     }
 
-    /// Applies algorithm 1 of TCP-ER as printed, at a window that was `cwnd_before` bytes. Returns the inflation until recovery
-    /// ends.
+    /// Applies algorithm 1 of TCP-ER as printed, at a window that was `cwnd_before` bytes. Returns
+    /// the inflation until recovery ends.
     #[cold]
     pub(crate) fn run_algorithm_1(
         &mut self,
@@ -236,15 +238,16 @@ impl PathRecovery {
         inflated.inflation as i64
     }
 
-    /// Bytes that the window keeps at a loss, since the path was seen to carry them; 0 if the policy keeps none.
+    /// Bytes that the window keeps at a loss, since the path was seen to carry them; 0 if the
+    /// policy keeps none.
     pub(crate) fn carried(&self) -> u64 {
         let mss = self.congestion.mss();
         self.mechanisms.as_deref().map_or(0, |mechanisms| mechanisms.carried.window(mss))
     }
 
-    /// Whether the window is little more than what the path was seen to carry and the first timeouts of a silence say nothing
-    /// against that: a congested path that stays silent for longer loses more than one window (persistent congestion of RFC
-    /// 9002, section 7.6).
+    /// Whether the window is little more than what the path was seen to carry and the first
+    /// timeouts of a silence say nothing against that: a congested path that stays silent for
+    /// longer loses more than one window (persistent congestion of RFC 9002, section 7.6).
     pub(crate) fn is_carried(&self) -> bool {
         let carried = self.carried();
         let fits = carried > 0 && self.congestion.cwnd() <= carried * 2;

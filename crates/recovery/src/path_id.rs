@@ -96,10 +96,12 @@ impl FromIterator<PathId> for PathSet {
     }
 }
 
-/// One value for each path, from the first path on, which always has one. The first value lies in the table itself: most
-/// associations and all connections have no other path, and it is read several times for each packet.
+/// One value for each path, from the first path on, which always has one. The first value lies in
+/// the table itself: most associations and all connections have no other path, and it is read
+/// several times for each packet.
 ///
-/// Indexing by a path that has no value panics, as with a slice; [`PathTable::get`] is for paths that may have none.
+/// Indexing by a path that has no value panics, as with a slice; [`PathTable::get`] is for paths
+/// that may have none.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct PathTable<T> {
     first: T,
@@ -132,7 +134,8 @@ impl<T> PathTable<T> {
         self.further.as_ref().map_or(&[], |further| further.as_slice())
     }
 
-    // Further paths are out of the way of the code for the first one, of which each packet runs much.
+    // Further paths are out of the way of the code for the first one, of which each packet runs
+    // much.
 
     #[cold]
     #[inline(never)]
@@ -205,7 +208,8 @@ impl<T> PathTable<T> {
     /// All paths with their values.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = (PathId, &T)> + Clone {
-        // With one path, which is asked for and found missing after the first, the compiler has no loop left.
+        // With one path, which is asked for and found missing after the first, the compiler has no
+        // loop left.
         let mut row = 0;
         iter::from_fn(move || {
             let path = PathId::at(row);
@@ -256,7 +260,8 @@ impl<T> PathTable<T> {
         }
     }
 
-    /// The earliest of the times of all paths, if any has one. Asked for each packet, mostly of one path.
+    /// The earliest of the times of all paths, if any has one. Asked for each packet, mostly of one
+    /// path.
     #[inline]
     pub fn earliest(&self, time: impl Fn(&T) -> Option<Instant>) -> Option<Instant> {
         let first = time(&self.first);

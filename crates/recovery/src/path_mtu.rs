@@ -1,12 +1,12 @@
-//! The search for the path MTU, by packetization layer path MTU discovery (RFC 8899; for TCP, RFC 4821), and the detection
-//! of black holes for large packets (RFC 2923).
+//! The search for the path MTU, by packetization layer path MTU discovery (RFC 8899; for TCP, RFC
+//! 4821), and the detection of black holes for large packets (RFC 2923).
 //!
-//! A probe that arrives confirms its size. A lost one disproves it after as many losses as the policy says. The
-//! protocol decides what carries a probe, how its loss is noticed and how far a router is believed. Sizes are in
-//! the protocol's unit: bytes of an IP packet or of its payload.
+//! A probe that arrives confirms its size. A lost one disproves it after as many losses as the
+//! policy says. The protocol decides what carries a probe, how its loss is noticed and how far a
+//! router is believed. Sizes are in the protocol's unit: bytes of an IP packet or of its payload.
 //!
-//! The states are those of RFC 8899, section 5.2: BASE, where a size that nearly every path carries is being
-//! confirmed; ERROR, where even that size fails; SEARCHING; and SEARCH_COMPLETE.
+//! The states are those of RFC 8899, section 5.2: BASE, where a size that nearly every path carries
+//! is being confirmed; ERROR, where even that size fails; SEARCHING; and SEARCH_COMPLETE.
 
 mod probes;
 
@@ -15,8 +15,8 @@ use base::Instant;
 use self::probes::MtuProbes;
 use crate::policy::{PathMtuPolicy, ProbeSizes};
 
-/// Common sizes of IP packets: those of tunnels, PPPoE and Ethernet (RFC 4821, section 7.6), and the plateaus of
-/// RFC 1191, section 7.1.
+/// Common sizes of IP packets: those of tunnels, PPPoE and Ethernet (RFC 4821, section 7.6), and
+/// the plateaus of RFC 1191, section 7.1.
 const COMMON: [u16; 10] = [1006, 1280, 1400, 1492, 1500, 4352, 8166, 9000, 17_914, 32_000];
 
 /// Bounds and granularity of a search.
@@ -24,7 +24,8 @@ const COMMON: [u16; 10] = [1006, 1280, 1400, 1492, 1500, 4352, 8166, 9000, 17_91
 pub struct SizeLimits {
     /// The size in use if not even `base` passes (MIN_PLPMTU).
     pub min: u16,
-    /// The size confirmed first (BASE_PLPMTU), and the size in use while large packets are thought to vanish.
+    /// The size confirmed first (BASE_PLPMTU), and the size in use while large packets are thought
+    /// to vanish.
     pub base: u16,
     /// The largest size that may be used or probed (MAX_PLPMTU).
     pub max: u16,
@@ -69,7 +70,8 @@ pub enum PathMtuState {
 pub enum Suspicion {
     /// The timeouts give no reason to change the size in use.
     None,
-    /// Large packets are thought to vanish: the fallback size is in use until [`PathMtuSearch::restart`].
+    /// Large packets are thought to vanish: the fallback size is in use until
+    /// [`PathMtuSearch::restart`].
     Arisen,
     /// Packets of the fallback size are lost too: the previous size is in use again.
     Refuted,
@@ -89,7 +91,8 @@ pub struct PathMtuSearch<P> {
     probes: MtuProbes<P>,
     /// A probe is due regardless of the time.
     eager: bool,
-    /// Packets above the fallback size are thought to vanish, which is neither confirmed nor refuted yet.
+    /// Packets above the fallback size are thought to vanish, which is neither confirmed nor
+    /// refuted yet.
     suspected: bool,
 }
 
@@ -119,8 +122,8 @@ impl<P> PathMtuSearch<P> {
         }
     }
 
-    /// Returns to the base size and searches again from `now` on, since the size in use no longer passes. If the
-    /// base size or less was in use, the least size remains (ERROR).
+    /// Returns to the base size and searches again from `now` on, since the size in use no longer
+    /// passes. If the base size or less was in use, the least size remains (ERROR).
     pub fn restart(&mut self, now: Instant) {
         let (fallback, vanishing) = (self.fallback(), self.confirmed);
         *self = PathMtuSearch::new(now, self.limits);
@@ -130,8 +133,8 @@ impl<P> PathMtuSearch<P> {
         }
     }
 
-    /// Sets the largest size to `max`. Sizes above it are not used any more, and all sizes up to it are probed,
-    /// from the next call of [`PathMtuSearch::due`] on.
+    /// Sets the largest size to `max`. Sizes above it are not used any more, and all sizes up to it
+    /// are probed, from the next call of [`PathMtuSearch::due`] on.
     pub fn set_max(&mut self, max: u16) {
         if max == self.limits.max {
             return;
@@ -167,8 +170,8 @@ impl<P> PathMtuSearch<P> {
         self.limits.min
     }
 
-    /// The fallback if the present size no longer passes: the base size, or the least size if no more than the base
-    /// is in use. While the base size is being confirmed, its probes decide.
+    /// The fallback if the present size no longer passes: the base size, or the least size if no
+    /// more than the base is in use. While the base size is being confirmed, its probes decide.
     pub fn fallback(&self) -> u16 {
         match self.state {
             _ if self.confirmed > self.limits.base => self.limits.base,
@@ -208,7 +211,8 @@ impl<P> PathMtuSearch<P> {
         self.probes.under_way()
     }
 
-    /// A probe of `size` left; smaller than the size [due](PathMtuSearch::due) if there is not enough data.
+    /// A probe of `size` left; smaller than the size [due](PathMtuSearch::due) if there is not
+    /// enough data.
     pub fn on_probe_sent(&mut self, size: u16, probe: P) {
         self.resume();
         self.eager = false;
@@ -232,8 +236,8 @@ impl<P> PathMtuSearch<P> {
         self.go_on(now, policy);
     }
 
-    /// The probe in flight was lost, because of its size or by chance: it is repeated from `again` on, until its
-    /// size counts as too large.
+    /// The probe in flight was lost, because of its size or by chance: it is repeated from `again`
+    /// on, until its size counts as too large.
     pub fn on_probe_lost(&mut self, now: Instant, again: Instant, policy: &PathMtuPolicy) {
         let Some(size) = self.probes.on_lost(again, policy) else { return };
         self.ceiling = size.saturating_sub(self.limits.multiple);
@@ -269,7 +273,8 @@ impl<P> PathMtuSearch<P> {
         self.probes = MtuProbes::new(raises.then(|| now + policy.raise_timer));
     }
 
-    /// The next size to probe, if any: the base, a size reported by a router, or the policy's choice.
+    /// The next size to probe, if any: the base, a size reported by a router, or the policy's
+    /// choice.
     fn next_size(&self, policy: &PathMtuPolicy) -> Option<u16> {
         let SizeLimits { base, max, multiple, .. } = self.limits;
         if self.state == PathMtuState::Base {
@@ -295,8 +300,8 @@ impl<P> PathMtuSearch<P> {
 
     // ---- routers -------------------------------------------------------------------------------
 
-    /// A verified message of a router says that packets above `size` do not pass. As RFC 8899, section 4.6,
-    /// demands, no size is taken from it without a probe.
+    /// A verified message of a router says that packets above `size` do not pass. As RFC 8899,
+    /// section 4.6, demands, no size is taken from it without a probe.
     pub fn on_packet_too_big(&mut self, now: Instant, size: u16, policy: &PathMtuPolicy) {
         let size = self.limits.round(size);
         if size < self.limits.min || size >= self.limits.max {
@@ -314,8 +319,8 @@ impl<P> PathMtuSearch<P> {
         }
     }
 
-    /// A router reports that packets above `size`, which is at least the size in use, do not pass. If the probe in
-    /// flight is larger, `size` is probed next.
+    /// A router reports that packets above `size`, which is at least the size in use, do not pass.
+    /// If the probe in flight is larger, `size` is probed next.
     pub fn on_probe_too_big(&mut self, now: Instant, size: u16, policy: &PathMtuPolicy) {
         if self.probe().is_some_and(|(probed, _)| probed > size) {
             (self.hint, self.ceiling) = (Some(size), size);
@@ -323,8 +328,9 @@ impl<P> PathMtuSearch<P> {
         }
     }
 
-    /// Uses no more than `size` from now on, as RFC 1191 and RFC 8201 believe a router; the search is complete
-    /// until the raise timer expires. A size that is at least the one in use does not explain a suspicion.
+    /// Uses no more than `size` from now on, as RFC 1191 and RFC 8201 believe a router; the search
+    /// is complete until the raise timer expires. A size that is at least the one in use does
+    /// not explain a suspicion.
     pub fn lower(&mut self, now: Instant, size: u16, policy: &PathMtuPolicy) {
         if self.suspected && size >= self.confirmed {
             return;
@@ -336,9 +342,10 @@ impl<P> PathMtuSearch<P> {
 
     // ---- black holes ---------------------------------------------------------------------------
 
-    /// The retransmission timer expired `timeouts` times in a row without progress, while data outstanding makes
-    /// packets of `size`. Small packets may pass where large ones vanish (RFC 8899, section 4.3; RFC 4821, section
-    /// 7.7), but more often the whole path is down: a further timeout refutes the suspicion.
+    /// The retransmission timer expired `timeouts` times in a row without progress, while data
+    /// outstanding makes packets of `size`. Small packets may pass where large ones vanish (RFC
+    /// 8899, section 4.3; RFC 4821, section 7.7), but more often the whole path is down: a
+    /// further timeout refutes the suspicion.
     pub fn on_timeout(&mut self, timeouts: u8, size: u16, policy: &PathMtuPolicy) -> Suspicion {
         if core::mem::take(&mut self.suspected) {
             return Suspicion::Refuted;

@@ -1,8 +1,8 @@
 //! The policy applied to the ledger: the response to an acknowledgement, a timer or a sent packet.
 //!
-//! Nothing here sends. The protocol asks what may be sent ([`Recovery::next_again`], [`Recovery::may_send`]),
-//! builds packets with [`Recovery::draft_new`] and [`Recovery::draft_again`], and reports that they left
-//! ([`Recovery::on_sent`]).
+//! Nothing here sends. The protocol asks what may be sent ([`Recovery::next_again`],
+//! [`Recovery::may_send`]), builds packets with [`Recovery::draft_new`] and
+//! [`Recovery::draft_again`], and reports that they left ([`Recovery::on_sent`]).
 
 mod abandon;
 mod acknowledged;
@@ -84,8 +84,9 @@ pub struct AckOutcome {
     pub acked_bytes: u64,
     /// Paths proven to work: newly acknowledged data had travelled on that path and on no other.
     pub paths: PathSet,
-    /// Paths among `paths` where the newly acknowledged data had neither been retransmitted nor declared lost. Other
-    /// data may have arrived long ago, its acknowledgement lost with the path.
+    /// Paths among `paths` where the newly acknowledged data had neither been retransmitted nor
+    /// declared lost. Other data may have arrived long ago, its acknowledgement lost with the
+    /// path.
     pub certain: PathSet,
     /// Paths on which data was declared lost too early.
     pub spurious: PathSet,
@@ -100,9 +101,9 @@ pub struct TimeoutOutcome {
     pub path: PathId,
     /// Whether the expiry counts as an error of the path.
     pub counts_as_error: bool,
-    /// Among the packets that the peer has not reported within a round trip, the one with the fewest bytes: if it
-    /// is small, its size does not explain the loss. `None` if the peer reports nothing beyond the cumulative
-    /// point.
+    /// Among the packets that the peer has not reported within a round trip, the one with the
+    /// fewest bytes: if it is small, its size does not explain the loss. `None` if the peer
+    /// reports nothing beyond the cumulative point.
     pub smallest_missing: Option<Missing>,
 }
 
@@ -145,9 +146,10 @@ pub struct PathSnapshot {
 }
 
 impl Recovery {
-    /// Recovery with one path, whose packets carry at most `mss` bytes of data, and with `first_unit` as the first
-    /// unit. `silence` is the usual meaning of a unit that an acknowledgement does not name. If it is
-    /// [`Silence::Nothing`], the protocol also says whether the peer [reports gaps](Recovery::set_reports).
+    /// Recovery with one path, whose packets carry at most `mss` bytes of data, and with
+    /// `first_unit` as the first unit. `silence` is the usual meaning of a unit that an
+    /// acknowledgement does not name. If it is [`Silence::Nothing`], the protocol also says
+    /// whether the peer [reports gaps](Recovery::set_reports).
     pub fn new(policy: Arc<RecoveryPolicy>, silence: Silence, mss: u64, first_unit: u64) -> Self {
         let path = PathRecovery::new(PathId::FIRST, mss, &policy);
         let mut ledger = Ledger::new(first_unit);
@@ -167,8 +169,8 @@ impl Recovery {
 
     // ---- the application's calls ---------------------------------------------------------------
 
-    /// Replaces the policy. Running timers keep their deadlines, and learned values stay; state that the new policy
-    /// does not ask for ends.
+    /// Replaces the policy. Running timers keep their deadlines, and learned values stay; state
+    /// that the new policy does not ask for ends.
     pub fn set_policy(&mut self, policy: Arc<RecoveryPolicy>) {
         if *self.policy != *policy {
             self.paths.values_mut().for_each(|path| path.set_policy(&policy));
@@ -207,7 +209,8 @@ impl Recovery {
         &self.ledger
     }
 
-    /// Whether the window fell since the previous call, for whatever reason (CWR of RFC 3168, section 6.1.2).
+    /// Whether the window fell since the previous call, for whatever reason (CWR of RFC 3168,
+    /// section 6.1.2).
     pub fn take_reduced(&mut self) -> bool {
         core::mem::take(&mut self.reduced)
     }
@@ -284,8 +287,9 @@ impl Recovery {
         self.delayed_ack(path).map_or(rto, |least| rto.max(least))
     }
 
-    /// Least wait for the oldest packet in flight on `path` if the peer may delay its acknowledgement: until another one
-    /// arrives, if any follows. Nothing for a single packet with a request.
+    /// Least wait for the oldest packet in flight on `path` if the peer may delay its
+    /// acknowledgement: until another one arrives, if any follows. Nothing for a single packet
+    /// with a request.
     fn delayed_ack(&self, path: PathId) -> Option<Duration> {
         let most = self.policy.rto.ack_delay?;
         // Called several times per packet: the cheap checks come first.
@@ -308,8 +312,9 @@ impl Recovery {
         delay.round_trip(self.oldest_cargo(path), most, state.rtt.srtt())
     }
 
-    /// Expected time until the acknowledgement of the oldest of several packets in flight on `path`; `None` if the timeout has
-    /// that anyhow ([`Recovery::wait_for_next`]), or if it carries a retransmission, which is acknowledged at once.
+    /// Expected time until the acknowledgement of the oldest of several packets in flight on
+    /// `path`; `None` if the timeout has that anyhow ([`Recovery::wait_for_next`]), or if it
+    /// carries a retransmission, which is acknowledged at once.
     fn delayed_until_next(&self, path: PathId, most: Duration) -> Option<Duration> {
         if self.samples_proven() || self.ledger.oldest_resends(path) {
             return None;
@@ -325,9 +330,9 @@ impl Recovery {
         Cargo::of(self.ledger.oldest_carries_copies(path))
     }
 
-    /// Time for which the peer waited with the acknowledgement of the oldest packet in flight on `path` for the next
-    /// one, which is no part of round trips where those of the latest packet count. A packet with copies is
-    /// acknowledged at once.
+    /// Time for which the peer waited with the acknowledgement of the oldest packet in flight on
+    /// `path` for the next one, which is no part of round trips where those of the latest
+    /// packet count. A packet with copies is acknowledged at once.
     fn wait_for_next(&self, path: PathId) -> Duration {
         let delay = self.paths[path].ack_delay.as_deref().filter(|delay| delay.waits_for_next());
         let (Some(delay), Some(most)) = (delay, self.policy.rto.ack_delay) else {
@@ -337,8 +342,8 @@ impl Recovery {
         if waits { delay.wait_for_next(self.ledger.first_gap(path), most) } else { Duration::ZERO }
     }
 
-    /// Sets the maximum number of bytes of data in a packet of `path`. A window in bytes keeps its bytes, a window
-    /// in packets its number of packets.
+    /// Sets the maximum number of bytes of data in a packet of `path`. A window in bytes keeps its
+    /// bytes, a window in packets its number of packets.
     pub fn set_mss(&mut self, path: PathId, mss: u64) {
         let congestion = &mut self.paths[path].congestion;
         match self.policy.congestion.window_counts {
@@ -347,7 +352,8 @@ impl Recovery {
         }
     }
 
-    /// Discards all outstanding data: nothing is retransmitted, and no timer runs. Measurements and counters stay.
+    /// Discards all outstanding data: nothing is retransmitted, and no timer runs. Measurements and
+    /// counters stay.
     pub fn discard(&mut self) {
         self.ledger.discard();
         self.heard.duplicates = 0;
@@ -361,8 +367,8 @@ impl Recovery {
         }
     }
 
-    /// Frees what is remembered of past losses and cannot matter any more. Acknowledgements do so too; an association
-    /// that sends no data has none.
+    /// Frees what is remembered of past losses and cannot matter any more. Acknowledgements do so
+    /// too; an association that sends no data has none.
     pub fn forget_losses(&mut self, now: Instant) {
         self.ledger.forget_acknowledged(now);
     }
@@ -407,8 +413,8 @@ impl Recovery {
         self.counted(path, Flight { packets: news.delivered, bytes: news.acked_bytes })
     }
 
-    /// The amount from which the window falls: FlightSize of RFC 5681, or the window itself if the policy counts
-    /// packets.
+    /// The amount from which the window falls: FlightSize of RFC 5681, or the window itself if the
+    /// policy counts packets.
     fn flight_size(&self, path: PathId) -> u64 {
         match self.policy.congestion.window_counts {
             WindowCounts::Bytes => self.ledger.unacknowledged_bytes(),
@@ -426,8 +432,8 @@ impl Recovery {
         self.paths[path].episode.is_recovering()
     }
 
-    /// Sets the initial window of `path`, on which nothing was sent yet, to `window` bytes (RFC 5681, section 3.1:
-    /// one full packet if the first packet of the handshake was lost).
+    /// Sets the initial window of `path`, on which nothing was sent yet, to `window` bytes (RFC
+    /// 5681, section 3.1: one full packet if the first packet of the handshake was lost).
     pub fn restart_window(&mut self, path: PathId, window: u64) {
         self.paths[path].congestion.restart(window);
     }

@@ -21,7 +21,8 @@ pub(crate) fn compute_rto(
     // A variation that was small for long does not anticipate a queue that comes and goes.
     let longest = rtt.longest() + least_variation;
     let timeout = if policy.margin.heeds_narrow() {
-        // After a round trip of seconds, sixteen variations would be many times as long as any round trip was.
+        // After a round trip of seconds, sixteen variations would be many times as long as any
+        // round trip was.
         let plain = rtt.timeout(least_variation, Margin::default()).unwrap_or(timeout);
         timeout.min(plain.max(longest * MOST_LONGEST))
     } else {
@@ -32,7 +33,8 @@ pub(crate) fn compute_rto(
     timeout.max(min).min(policy.max)
 }
 
-/// The learned margin makes the timeout at most this many times as long as the longest recent round trip.
+/// The learned margin makes the timeout at most this many times as long as the longest recent round
+/// trip.
 const MOST_LONGEST: u64 = 2;
 
 /// Largest factor on the upper bound of thin streams while the path may be longer than measured.
@@ -41,11 +43,12 @@ const DOUBTFUL_BOUND: u64 = 8;
 /// Most doublings for expiries that came too early.
 const MOST_EARLY: u8 = 4;
 
-/// Least timeout from which the exponential schedule of errors begins: hosts and their programs pause for seconds,
-/// however short the round trip is.
+/// Least timeout from which the exponential schedule of errors begins: hosts and their programs
+/// pause for seconds, however short the round trip is.
 const LEAST_ERROR_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// New data asks again once the outage has become longer by one part in this many: the longer it lasts, the longer it may yet.
+/// New data asks again once the outage has become longer by one part in this many: the longer it
+/// lasts, the longer it may yet.
 const OUTAGE_SHARE: u64 = 32;
 
 /// Consecutive expiries of the timer, and their effect on the next timeout.
@@ -63,7 +66,8 @@ pub struct Backoff {
     first_at: Option<Instant>,
     /// Expiries since the last acknowledgement.
     in_a_row: u8,
-    /// An outage ended since the last RTT sample: the next outage may be a path that became longer.
+    /// An outage ended since the last RTT sample: the next outage may be a path that became
+    /// longer.
     forgiven: bool,
     /// The last expiry was that of a window probe.
     probing: bool,
@@ -80,8 +84,9 @@ pub struct ErrorSchedule {
 }
 
 impl ErrorSchedule {
-    /// Adds an expiry to the `errors` in a row if the policy counts every expiry or the schedule is due. `rto` is
-    /// the timeout before back-off, `max` its upper bound. Returns whether the expiry counted.
+    /// Adds an expiry to the `errors` in a row if the policy counts every expiry or the schedule is
+    /// due. `rto` is the timeout before back-off, `max` its upper bound. Returns whether the
+    /// expiry counted.
     pub fn on_expiry(
         &mut self,
         now: Instant,
@@ -106,7 +111,8 @@ impl ErrorSchedule {
 pub struct Expiry {
     /// Whether the timeout was not doubled (linear).
     pub linear: bool,
-    /// Whether the stream is thin and the policy's linear timeouts are not used up yet, by count or by time.
+    /// Whether the stream is thin and the policy's linear timeouts are not used up yet, by count
+    /// or by time.
     pub young: bool,
     /// Whether the expiry counts as an error of the path.
     pub counts_as_error: bool,
@@ -123,7 +129,8 @@ impl Backoff {
         // An early expiry is evidence that the path is longer, perhaps than the bound.
         let doubtful = self.forgiven || self.early > 0;
         let lower = policy.max_while_thin.filter(|_| bounded);
-        // The doublings are limited to those of early expiries, since in a silence only the timer sends.
+        // The doublings are limited to those of early expiries, since in a silence only the timer
+        // sends.
         let longer =
             |lower: Duration| lower.max((rto * (1 << MOST_EARLY)).min(lower * DOUBTFUL_BOUND));
         let lower = lower.map(|lower| if doubtful { longer(lower) } else { lower });
@@ -176,8 +183,8 @@ impl Backoff {
         let doubled = rto * 1u64.checked_shl(u32::from(self.exponent) + 1).unwrap_or(u64::MAX);
         let holds = linear || (young && doubled > policy.linear_step);
         self.exponent = match policy.while_thin {
-            // Linux computes a linear timeout again (tcp_retransmit_timer): doublings from before the stream became
-            // thin are over.
+            // Linux computes a linear timeout again (tcp_retransmit_timer): doublings from before
+            // the stream became thin are over.
             ThinBackoff::LinearFor(_) if linear => 0,
             _ if holds => self.exponent,
             _ => (self.exponent + 1).min(MOST_DOUBLINGS),
@@ -192,9 +199,9 @@ impl Backoff {
         self.first_at.is_some_and(|at| now < at + span)
     }
 
-    /// Time after the last packet at which new data may leave in an outage, whatever the window says; `rto` is the
-    /// timeout without back-off. None: the window decides, since timeouts are linear or something was acknowledged
-    /// since the last expiry but one.
+    /// Time after the last packet at which new data may leave in an outage, whatever the window
+    /// says; `rto` is the timeout without back-off. None: the window decides, since timeouts
+    /// are linear or something was acknowledged since the last expiry but one.
     pub(crate) fn data_after(
         &self,
         now: Instant,
@@ -209,8 +216,9 @@ impl Backoff {
         Some(policy.outage_data.max(rto()).max(lasts / OUTAGE_SHARE))
     }
 
-    /// An expiry proved early, by a round trip that only retransmitted data shows: the path may become longer
-    /// still. The timeout doubles each time, until the next RTT sample from data sent once.
+    /// An expiry proved early, by a round trip that only retransmitted data shows: the path may
+    /// become longer still. The timeout doubles each time, until the next RTT sample from data
+    /// sent once.
     pub(crate) fn on_early(&mut self) {
         self.early = (self.early + 1).min(MOST_EARLY);
     }
@@ -225,8 +233,9 @@ impl Backoff {
         self.probing = false;
     }
 
-    /// The peer acknowledged data: the path works, and errors start from 0. The timeout is reset too if this ends
-    /// an outage, once between two RTT samples: if no sample follows, the path is longer than the timeout.
+    /// The peer acknowledged data: the path works, and errors start from 0. The timeout is reset
+    /// too if this ends an outage, once between two RTT samples: if no sample follows, the path
+    /// is longer than the timeout.
     pub fn on_acknowledged(&mut self, policy: BackoffPolicy) {
         self.errors = 0;
         self.schedule = ErrorSchedule::default();
@@ -326,7 +335,8 @@ mod tests {
     #[test]
     fn linear_timeouts_repeat_while_thin_and_count_errors_at_the_exponential_instants() {
         let policy = RecoveryPolicy::sctp_thin_paper().backoff;
-        // Expiries at 200, 400, … 3000 ms; the exponential schedule has errors at 200, 600, 1400 and 3000 ms.
+        // Expiries at 200, 400, … 3000 ms; the exponential schedule has errors at 200, 600, 1400
+        // and 3000 ms.
         assert_eq!(timeouts(policy, true, 15), (vec![200; 15], 4));
         let every = BackoffPolicy { errors: ErrorCounting::EveryExpiry, ..policy };
         assert_eq!(timeouts(every, true, 15).1, 15);
@@ -481,7 +491,8 @@ mod tests {
         assert_eq!(computed(&sack, steady()), [390, 325, 200]);
         let without = RtoPolicy { min_variation: Duration::ZERO, ..linux.clone() };
         assert_eq!(computed(&without, steady()), computed(&sack, steady()));
-        // A variation that is larger counts as it is: RTTVAR is 50 ms, then 137.5 ms, and SRTT 150 ms.
+        // A variation that is larger counts as it is: RTTVAR is 50 ms, then 137.5 ms, and SRTT 150
+        // ms.
         assert_eq!(computed(&linux, [100, 500].into_iter().cycle())[..2], [300, 700]);
     }
 

@@ -6,8 +6,8 @@ use base::Duration;
 
 use crate::margin::Margin;
 
-/// Least excess of a round trip over the shortest that counts as a queue, CoDel's target (RFC 8289, section 3.2): less
-/// does no harm, and on a short path it is jitter.
+/// Least excess of a round trip over the shortest that counts as a queue, CoDel's target (RFC 8289,
+/// section 3.2): less does no harm, and on a short path it is jitter.
 pub(crate) const LEAST_QUEUE: Duration = Duration::from_millis(5);
 
 /// One second, in nanoseconds.
@@ -58,22 +58,23 @@ pub enum Deviation {
     Absolute,
     /// Smoothed less measured time, with its sign, as Fallon et al. print their equation 3.5.
     Signed,
-    /// Distance truncated to whole seconds, as in a simulator that passes a distance in seconds to an integer
-    /// `abs`. Below a second the variation only decays.
+    /// Distance truncated to whole seconds, as in a simulator that passes a distance in seconds to
+    /// an integer `abs`. Below a second the variation only decays.
     Truncated,
 }
 
 /// Variation before the first RTT sample.
 const UNMEASURED: i64 = i64::MIN;
-/// Divisor of the distance by which the longest round trip approaches the smoothed one with each RTT sample: a queue
-/// that comes and goes every few seconds is remembered from one peak to the next.
+/// Divisor of the distance by which the longest round trip approaches the smoothed one with each
+/// RTT sample: a queue that comes and goes every few seconds is remembered from one peak to the
+/// next.
 const FALL: i64 = 32;
 
 /// SRTT and RTTVAR of one path.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
-    /// Smoothed time and its variation in nanoseconds. Every path of every idle association has one estimator, so
-    /// an `Option`, which takes eight bytes more, is avoided.
+    /// Smoothed time and its variation in nanoseconds. Every path of every idle association has
+    /// one estimator, so an `Option`, which takes eight bytes more, is avoided.
     srtt: i64,
     rttvar: i64,
     latest: Duration,
@@ -119,8 +120,8 @@ impl RttEstimator {
         self.measured().map(|(srtt, _)| Duration::from_nanos(srtt.max(0) as u64))
     }
 
-    /// Variation of the round-trip time; `None` before the first RTT sample. A negative (signed) variation reads as
-    /// zero.
+    /// Variation of the round-trip time; `None` before the first RTT sample. A negative (signed)
+    /// variation reads as zero.
     pub fn rttvar(&self) -> Option<Duration> {
         self.measured().map(|(_, rttvar)| Duration::from_nanos(rttvar.max(0) as u64))
     }
@@ -130,8 +131,8 @@ impl RttEstimator {
         self.measured().map(|_| self.latest)
     }
 
-    /// Restores [`longest`](RttEstimator::longest) to its value before the last sample, which does not count for
-    /// it.
+    /// Restores [`longest`](RttEstimator::longest) to its value before the last sample, which does
+    /// not count for it.
     pub(crate) fn set_longest(&mut self, longest: Duration) {
         self.longest = i64::try_from(longest.as_nanos()).unwrap_or(i64::MAX);
     }
@@ -141,9 +142,9 @@ impl RttEstimator {
         self.longest = self.longest.max(i64::try_from(took.as_nanos()).unwrap_or(i64::MAX));
     }
 
-    /// `SRTT + 4 · RTTVAR`, with more variations if `margin` learned so; the variations amount to at least `floor`,
-    /// which is the clock's granularity or more. `None` before the first RTT sample. A negative (signed) variation
-    /// stays negative.
+    /// `SRTT + 4 · RTTVAR`, with more variations if `margin` learned so; the variations amount to
+    /// at least `floor`, which is the clock's granularity or more. `None` before the first RTT
+    /// sample. A negative (signed) variation stays negative.
     pub fn timeout(&self, floor: Duration, margin: Margin) -> Option<Duration> {
         let (srtt, rttvar) = self.measured()?;
         let variation = margin.of(rttvar);
@@ -153,8 +154,9 @@ impl RttEstimator {
         Some(Duration::from_nanos(srtt.saturating_add(variation).max(0) as u64))
     }
 
-    /// The longest recent round trip: the longest sample, which approaches the smoothed round trip by 1/32 of their
-    /// distance with each further sample. The first sample, that of the handshake, is not evidence of a queue.
+    /// The longest recent round trip: the longest sample, which approaches the smoothed round trip
+    /// by 1/32 of their distance with each further sample. The first sample, that of the
+    /// handshake, is not evidence of a queue.
     pub fn longest(&self) -> Duration {
         Duration::from_nanos(self.longest.max(0) as u64)
     }
@@ -164,7 +166,8 @@ impl RttEstimator {
         Some(self.srtt()? + self.rttvar()? * 2)
     }
 
-    /// `SRTT + RTTVAR`: the age at which the early timer of Petlund et al. (2009, section 2) expires.
+    /// `SRTT + RTTVAR`: the age at which the early timer of Petlund et al. (2009, section 2)
+    /// expires.
     pub fn late_after(&self) -> Option<Duration> {
         Some(self.srtt()? + self.rttvar()?)
     }

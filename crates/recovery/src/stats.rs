@@ -21,7 +21,8 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Whether acknowledgements or short timers found the loss, so that the unit counts as fast-retransmitted.
+    /// Whether acknowledgements or short timers found the loss, so that the unit counts as
+    /// fast-retransmitted.
     pub fn is_fast(self) -> bool {
         matches!(self, Cause::Fast | Cause::Early)
     }

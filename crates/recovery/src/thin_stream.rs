@@ -1,16 +1,17 @@
-//! Thin-stream detection: whether a stream has too few packets in flight for a fast retransmission (Petlund et al.
-//! 2009, section 5.1).
+//! Thin-stream detection: whether a stream has too few packets in flight for a fast retransmission
+//! (Petlund et al. 2009, section 5.1).
 
 use base::{Duration, Probability};
 
 use crate::ledger::Flight;
 use crate::policy::ThinDetector;
 
-/// Duplicate acknowledgements that trigger a fast retransmission, for detectors without a threshold of their own.
+/// Duplicate acknowledgements that trigger a fast retransmission, for detectors without a threshold
+/// of their own.
 const THRESHOLD: u8 = 3;
 
-/// Whether a stream with `in_flight` packets in flight is thin at the estimated loss rate and smoothed round-trip
-/// time.
+/// Whether a stream with `in_flight` packets in flight is thin at the estimated loss rate and
+/// smoothed round-trip time.
 pub fn detect(
     detector: ThinDetector,
     in_flight: u32,
@@ -39,10 +40,11 @@ fn is_few(in_flight: u32, loss: Probability, threshold: u8, inclusive: bool) -> 
     if inclusive { arriving <= needed } else { arriving < needed }
 }
 
-/// Second condition of [`ThinDetector::FewOrSlow`]: the packets in flight, which left within `span`, are at most
-/// half full, and those without retransmissions (all but `resending`) left more than `least` apart on average. A
-/// stream that fills its packets is not thin, however slow its path: the detector by interval alone takes a
-/// transfer over 1 Mbit/s for thin. `span` is only called if it matters.
+/// Second condition of [`ThinDetector::FewOrSlow`]: the packets in flight, which left within
+/// `span`, are at most half full, and those without retransmissions (all but `resending`) left more
+/// than `least` apart on average. A stream that fills its packets is not thin, however slow its
+/// path: the detector by interval alone takes a transfer over 1 Mbit/s for thin. `span` is only
+/// called if it matters.
 pub fn is_slow(
     flight: Flight,
     resending: u32,
@@ -54,8 +56,8 @@ pub fn is_slow(
     flight.bytes * 2 <= u64::from(flight.packets) * mss && span() > least * gaps
 }
 
-/// A running estimate of the share of lost packets: a moving average over packets with known fate, each with a
-/// weight of 1/64, at most one half; and the number of packets since the last loss.
+/// A running estimate of the share of lost packets: a moving average over packets with known fate,
+/// each with a weight of 1/64, at most one half; and the number of packets since the last loss.
 #[derive(Clone, Debug)]
 pub struct LossEstimator {
     /// Estimated loss rate in units of 2⁻³².
@@ -75,7 +77,8 @@ impl Default for LossEstimator {
 impl LossEstimator {
     const WEIGHT: u64 = 64;
     const MOST: u64 = 1 << 31;
-    /// Packets since a loss while no packet was lost, for a new path; counts of a real loss stay below it.
+    /// Packets since a loss while no packet was lost, for a new path; counts of a real loss stay
+    /// below it.
     const NONE: u16 = u16::MAX - 255;
 
     /// A packet's fate is known.
@@ -111,7 +114,8 @@ impl LossEstimator {
         self.since_loss < packets.min(Self::NONE - 1)
     }
 
-    /// Whether no packet was lost and too few packets have a known fate to conclude that the path loses none.
+    /// Whether no packet was lost and too few packets have a known fate to conclude that the path
+    /// loses none.
     pub fn is_new(&self) -> bool {
         (Self::NONE..u16::MAX).contains(&self.since_loss)
     }

@@ -14,7 +14,8 @@ fn at(millis: u64) -> Instant {
     Instant::from_millis(millis)
 }
 
-/// A sender whose first unit measured a round trip of 100 ms, by the RFC's policy: its timeout is 1 s.
+/// A sender whose first unit measured a round trip of 100 ms, by the RFC's policy: its timeout is 1
+/// s.
 fn sender() -> Recovery {
     let policy = Arc::new(RecoveryPolicy::sctp_rfc());
     let mut recovery = Recovery::new(policy, Silence::Missing, 1000, 0);

@@ -87,8 +87,8 @@ fn memory_goes_back_when_all_is_acknowledged() {
     assert_eq!(counted.bytes_current, 0);
 }
 
-/// A sender of one message at a time, whose first `lost` messages arrive by their retransmission, and who has sent for
-/// minutes since.
+/// A sender of one message at a time, whose first `lost` messages arrive by their retransmission,
+/// and who has sent for minutes since.
 fn after_losses(policy: &Arc<RecoveryPolicy>, silence: Silence, lost: u64) -> Recovery {
     let mut recovery = Recovery::new(Arc::clone(policy), silence, 1460, ORIGIN);
     let mut now = Instant::ZERO;

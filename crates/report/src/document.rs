@@ -1,5 +1,6 @@
-//! A report with sections, figures and tables that compare a paper's numbers with ours, as one page that needs no
-//! network: `web/` draws what these types say, and its `model.ts` names the same fields.
+//! A report with sections, figures and tables that compare a paper's numbers with ours, as one page
+//! that needs no network: `web/` draws what these types say, and its `model.ts` names the same
+//! fields.
 
 mod comparison;
 
@@ -66,8 +67,8 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// A figure. `name` is that of the files with its data and picture; `caption` describes it, also for those who hear
-/// it.
+/// A figure. `name` is that of the files with its data and picture; `caption` describes it, also
+/// for those who hear it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Figure {
@@ -375,7 +376,8 @@ impl Document {
     }
 }
 
-/// Anchors of the sections of a page that some version of [`Document::to_page`] wrote; none where the text is no such page.
+/// Anchors of the sections of a page that some version of [`Document::to_page`] wrote; none where
+/// the text is no such page.
 pub fn sections_of_page(page: &str) -> Option<Vec<String>> {
     let (_, report) = page.split_once("<script id=\"report\" type=\"application/json\">")?;
     let mut values = serde_json::Deserializer::from_str(report).into_iter();

@@ -1,4 +1,5 @@
-//! Figures of a report from a plan's results: those that it asks for in `[[figure]]`, or sensible ones.
+//! Figures of a report from a plan's results: those that it asks for in `[[figure]]`, or sensible
+//! ones.
 
 mod defaults;
 mod distributions;

@@ -1,5 +1,5 @@
-//! Results of plans as a self-contained page, as Markdown and as pictures. All of them show the same
-//! [`document::Document`].
+//! Results of plans as a self-contained page, as Markdown and as pictures. All of them show the
+//! same [`document::Document`].
 //!
 //! ```
 //! use lab::plan::{Plan, Size};

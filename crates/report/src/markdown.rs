@@ -1,4 +1,5 @@
-//! A report as Markdown with its figures as files beside it: what a repository keeps, where a change is a diff.
+//! A report as Markdown with its figures as files beside it: what a repository keeps, where a
+//! change is a diff.
 
 use core::fmt::Write as _;
 
@@ -74,7 +75,8 @@ fn of_section(section: &Section, figures: &str) -> String {
     text
 }
 
-/// The cells of a row that are known before anything is measured: measure, cells, and the paper's number.
+/// The cells of a row that are known before anything is measured: measure, cells, and the paper's
+/// number.
 pub fn expected_cells(row: &Comparison) -> String {
     let source = row.source.as_deref().unwrap_or_default();
     let paper = format!("{} ({source})", row.paper.as_deref().unwrap_or("–"));

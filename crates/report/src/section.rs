@@ -1,5 +1,5 @@
-//! Makes a [`Document`] of the results of plans: a section for each plan, with its figures, the paper's numbers,
-//! settings, assumptions, and the command that repeats it.
+//! Makes a [`Document`] of the results of plans: a section for each plan, with its figures, the
+//! paper's numbers, settings, assumptions, and the command that repeats it.
 
 use super::document::{Comparison, Document, Entry, Section};
 use super::figures::{Figures, figures};
@@ -354,8 +354,8 @@ fn provenance(studies: &[Study]) -> Vec<Entry> {
     entries
 }
 
-/// Time that the paper's own durations and numbers of runs would take, by what is simulated then and now. None where
-/// the time was not taken, or for a plan that is not of the normal size.
+/// Time that the paper's own durations and numbers of runs would take, by what is simulated then
+/// and now. None where the time was not taken, or for a plan that is not of the normal size.
 fn full_time(study: &Study) -> Option<f64> {
     let Study { plan, manifest, .. } = study;
     let is_whole = plan.size == Size::Normal && plan.varied.is_none();
@@ -365,8 +365,8 @@ fn full_time(study: &Study) -> Option<f64> {
 
 /// Seconds after 1970 as a date and a time of day, UTC.
 pub fn date(seconds: u64) -> String {
-    // Years that begin in March have their leap day at the end (Howard Hinnant, "chrono-compatible low-level date
-    // algorithms"); 400 of them have 146097 days.
+    // Years that begin in March have their leap day at the end (Howard Hinnant, "chrono-compatible
+    // low-level date algorithms"); 400 of them have 146097 days.
     let days = seconds / 86_400 + 719_468;
     let (era, day) = (days / 146_097, days % 146_097);
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;

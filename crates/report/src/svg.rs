@@ -1,5 +1,5 @@
-//! Figures of a report as SVG files: the drawings of the page, on a light ground, for papers and slides. The colours
-//! are the page's own.
+//! Figures of a report as SVG files: the drawings of the page, on a light ground, for papers and
+//! slides. The colours are the page's own.
 
 mod axis;
 mod ends;
@@ -30,7 +30,8 @@ struct Layout {
     width: f64,
     /// Height of the plot without axes, title and legend, in pixels.
     plot_height: f64,
-    /// Whether there is room for the names of axes and of curves, and for the rarity beside each tick of a `tail` axis.
+    /// Whether there is room for the names of axes and of curves, and for the rarity beside each
+    /// tick of a `tail` axis.
     is_spacious: bool,
 }
 
@@ -136,9 +137,9 @@ pub fn to_svg(figure: &Figure) -> String {
     frame(&theme, words, size, &html! { (backdrop(&theme)) (drawing.body) }, "").into_string()
 }
 
-/// The figure with `subtitle` as a file for readers of a page: it follows their light or dark theme, and on a screen as
-/// narrow as a phone's a plot is drawn with less in it, so that its text can be read. Programs that know no such rules
-/// draw it wide and light.
+/// The figure with `subtitle` as a file for readers of a page: it follows their light or dark
+/// theme, and on a screen as narrow as a phone's a plot is drawn with less in it, so that its text
+/// can be read. Programs that know no such rules draw it wide and light.
 pub fn to_themed_svg(figure: &Figure, subtitle: &str) -> String {
     let themes = Themes::read();
     let theme = &themes.light;

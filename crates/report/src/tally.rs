@@ -1,5 +1,5 @@
-//! Numbers of rows by verdict: predictions paper by paper and by claim, other rows beside them by kind. The two are
-//! never added up.
+//! Numbers of rows by verdict: predictions paper by paper and by claim, other rows beside them by
+//! kind. The two are never added up.
 
 use core::fmt::Write as _;
 
@@ -24,8 +24,8 @@ fn is_reported(row: &Comparison) -> bool {
     row.verdict != Word::NotReported
 }
 
-/// Number of rows of each verdict: `3 same, 1 differs; beside them fitted: 4 same; 2 not reported`. The part before
-/// the first semicolon is of predictions only.
+/// Number of rows of each verdict: `3 same, 1 differs; beside them fitted: 4 same; 2 not reported`.
+/// The part before the first semicolon is of predictions only.
 pub fn counts<'a>(rows: impl Iterator<Item = &'a Comparison> + Clone) -> String {
     let of_kind = |kind: RowKind| rows.clone().filter(move |row| row.kind == kind);
     let predictions = words(of_kind(RowKind::Prediction).filter(|row| is_reported(row)));
@@ -60,7 +60,8 @@ fn by_paper(sections: &[Section]) -> Vec<(&str, Vec<&Comparison>)> {
     papers
 }
 
-/// The headline of a report as Markdown: predictions by paper and claim, then all other rows by paper and kind.
+/// The headline of a report as Markdown: predictions by paper and claim, then all other rows by
+/// paper and kind.
 pub(super) fn headline(sections: &[Section]) -> String {
     let papers = by_paper(sections);
     if papers.is_empty() {

@@ -1,6 +1,6 @@
-//! docs/reproduction: the kept report is that of the plans in experiments/ and of the stack as they are now.
-//! `make reproduction` makes it again; after a change of words or of expectations that takes seconds. After a change of
-//! what is measured it needs `ARGS=--anew`.
+//! docs/reproduction: the kept report is that of the plans in experiments/ and of the stack as they
+//! are now. `make reproduction` makes it again; after a change of words or of expectations that
+//! takes seconds. After a change of what is measured it needs `ARGS=--anew`.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
@@ -38,8 +38,9 @@ fn every_plan_is_in_the_kept_report_as_it_is_now() {
     assert!(missing.is_empty(), "run `make reproduction`:\n{}", missing.join("\n"));
 }
 
-/// Plans whose runs take a second or less: of both protocols, of the mechanisms for thin streams and of several paths'
-/// gains. A change of the stack that changes a number of theirs leaves the kept report stale.
+/// Plans whose runs take a second or less: of both protocols, of the mechanisms for thin streams
+/// and of several paths' gains. A change of the stack that changes a number of theirs leaves the
+/// kept report stale.
 const CHEAP: [&str; 8] = [
     "fidelity/sctp",
     "fidelity/tcp",

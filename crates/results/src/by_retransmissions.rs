@@ -64,7 +64,8 @@ impl LatencyByRetransmissions {
         merged(&self.columns)
     }
 
-    /// The distributions of messages retransmitted not at all, once, twice, three times, and more often.
+    /// The distributions of messages retransmitted not at all, once, twice, three times, and more
+    /// often.
     pub fn columns(&self) -> &[LatencyRecorder] {
         &self.columns
     }

@@ -13,8 +13,9 @@ pub enum Precision {
     PerMille,
 }
 
-/// Integers (nanoseconds, bytes, packets) in bins, counted in `C`. Count, sum, least and greatest are exact; quantiles
-/// and shares are those of the bins. Memory depends on the greatest value and the precision, not on the number of values.
+/// Integers (nanoseconds, bytes, packets) in bins, counted in `C`. Count, sum, least and greatest
+/// are exact; quantiles and shares are those of the bins. Memory depends on the greatest value and
+/// the precision, not on the number of values.
 #[derive(Clone, Debug)]
 pub struct Histogram<C: Counter = u64> {
     bins: hdrhistogram::Histogram<C>,
@@ -30,7 +31,8 @@ impl<C: Counter> Histogram<C> {
         Histogram::up_to(u64::MAX, precision)
     }
 
-    /// An empty histogram whose bins end at `limit`, which bounds their memory: a greater value is in the last bin.
+    /// An empty histogram whose bins end at `limit`, which bounds their memory: a greater value is
+    /// in the last bin.
     pub fn up_to(limit: u64, precision: Precision) -> Histogram<C> {
         let digits = match precision {
             Precision::Percent => 2,
@@ -87,8 +89,8 @@ impl<C: Counter> Histogram<C> {
         self.greatest
     }
 
-    /// The least bin that at least this share (0 to 1) of all values do not exceed, by the nearest rank; none without
-    /// values.
+    /// The least bin that at least this share (0 to 1) of all values do not exceed, by the nearest
+    /// rank; none without values.
     pub fn quantile(&self, share: f64) -> Option<u64> {
         (self.count() > 0).then(|| self.at_rank(nearest_rank(share, self.count())))
     }

@@ -19,8 +19,8 @@ pub struct QuantileRanks {
 ///
 /// None when there are too few samples, or when an argument is not strictly between 0 and 1.
 ///
-/// Messages of one ordered stream wait for one another and are not independent; then the interval is
-/// too narrow, and [`mean_interval`] over several seeds is the safer statement.
+/// Messages of one ordered stream wait for one another and are not independent; then the interval
+/// is too narrow, and [`mean_interval`] over several seeds is the safer statement.
 pub fn quantile_ranks(count: u64, quantile: f64, confidence: f64) -> Option<QuantileRanks> {
     if !is_inner(quantile) || !is_inner(confidence) {
         return None;
@@ -34,7 +34,8 @@ pub fn quantile_ranks(count: u64, quantile: f64, confidence: f64) -> Option<Quan
     (low >= 1 && high <= count).then_some(QuantileRanks { low, high })
 }
 
-/// Number of values of `0..count`, from the beginning, that satisfy `holds`, which turns false once and for all.
+/// Number of values of `0..count`, from the beginning, that satisfy `holds`, which turns false once
+/// and for all.
 fn partition(count: u64, holds: impl Fn(u64) -> bool) -> u64 {
     let (mut from, mut to) = (0, count);
     while from < to {

@@ -1,10 +1,14 @@
 //! Results of runs, and their statistics.
 //!
-//! - [`Results`]: tidy rows, distributions, curves, pictures and ladders; a [`Sheet`] writes those of one group.
-//! - [`Histogram`]: a distribution of integers in bounded memory; [`LatencyRecorder`] is that of latencies.
-//! - [`Series`]: a number over seeds, with its interval; [`paired_difference`] compares two on equal random streams.
+//! - [`Results`]: tidy rows, distributions, curves, pictures and ladders; a [`Sheet`] writes those
+//!   of one group.
+//! - [`Histogram`]: a distribution of integers in bounded memory; [`LatencyRecorder`] is that of
+//!   latencies.
+//! - [`Series`]: a number over seeds, with its interval; [`paired_difference`] compares two on
+//!   equal random streams.
 //! - [`text_table`]: rows as aligned text.
-//! - [`Moments`], [`mean`], [`mean_of`], [`median`], [`quantile_of`], [`quantile_of_sorted`], [`jain`], [`rank_correlation`]: numbers of numbers.
+//! - [`Moments`], [`mean`], [`mean_of`], [`median`], [`quantile_of`], [`quantile_of_sorted`],
+//!   [`jain`], [`rank_correlation`]: numbers of numbers.
 //!
 //! Knows no protocol, no network, no file and no clock.
 //!

@@ -7,19 +7,21 @@ pub fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
     sum / count as f64
 }
 
-/// The rank, from 1, of the least of `count` values that at least this share (0 to 1) of them do not exceed.
+/// The rank, from 1, of the least of `count` values that at least this share (0 to 1) of them do
+/// not exceed.
 pub fn nearest_rank(share: f64, count: u64) -> u64 {
     // 0.07 of 100 is 7 and not 8, although the product is a little above 7.
     ((share * count as f64 * (1.0 - 1e-12)).ceil() as u64).clamp(1, count.max(1))
 }
 
-/// The least of values in increasing order that at least this share (0 to 1) of them do not exceed, by the nearest rank;
-/// none without values.
+/// The least of values in increasing order that at least this share (0 to 1) of them do not exceed,
+/// by the nearest rank; none without values.
 pub fn quantile_of_sorted<T: Copy>(sorted: &[T], share: f64) -> Option<T> {
     sorted.get(nearest_rank(share, sorted.len() as u64) as usize - 1).copied()
 }
 
-/// The median by the nearest rank: of an even number of values the lower one in the middle. None without values.
+/// The median by the nearest rank: of an even number of values the lower one in the middle. None
+/// without values.
 pub fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     quantile_of_sorted(&values, 0.5)
@@ -31,15 +33,16 @@ pub fn mean_of(bins: &[(u64, u64)]) -> f64 {
     bins.iter().map(|(value, count)| *value as f64 * *count as f64).sum::<f64>() / count as f64
 }
 
-/// The least value that at least this share (0 to 1) of all values do not exceed, by the nearest rank; not a number
-/// without values. Of bins: value and count, by increasing value.
+/// The least value that at least this share (0 to 1) of all values do not exceed, by the nearest
+/// rank; not a number without values. Of bins: value and count, by increasing value.
 pub fn quantile_of(bins: &[(u64, u64)], quantile: f64) -> f64 {
     let all: u64 = bins.iter().map(|(_, count)| count).sum();
     let found = value_at_rank(bins.iter().copied(), nearest_rank(quantile, all));
     found.map_or(f64::NAN, |value| value as f64)
 }
 
-/// The value of this rank, from 1; none beyond the last. Of bins: value and count, by increasing value.
+/// The value of this rank, from 1; none beyond the last. Of bins: value and count, by increasing
+/// value.
 pub(crate) fn value_at_rank(mut bins: impl Iterator<Item = (u64, u64)>, rank: u64) -> Option<u64> {
     let mut below = 0;
     let found = bins.find(|(_, count)| {
@@ -49,7 +52,8 @@ pub(crate) fn value_at_rank(mut bins: impl Iterator<Item = (u64, u64)>, rank: u6
     found.map(|(value, _)| value)
 }
 
-/// Jain's fairness index: 1 when all have the same, 1/n when one has all (Jain, Chiu and Hawe 1984).
+/// Jain's fairness index: 1 when all have the same, 1/n when one has all (Jain, Chiu and Hawe
+/// 1984).
 pub fn jain(shares: impl Iterator<Item = f64> + Clone) -> f64 {
     let count = shares.clone().count() as f64;
     let sum: f64 = shares.clone().sum();
@@ -82,8 +86,8 @@ impl Moments {
     }
 }
 
-/// Spearman's rank correlation of pairs of values: 1 where both give the same order, -1 where one is the other's
-/// reverse. Equals share the mean of their ranks. None where either does not vary.
+/// Spearman's rank correlation of pairs of values: 1 where both give the same order, -1 where one
+/// is the other's reverse. Equals share the mean of their ranks. None where either does not vary.
 pub fn rank_correlation(pairs: &[(f64, f64)]) -> Option<f64> {
     let ones = ranks(&pairs.iter().map(|pair| pair.0).collect::<Vec<_>>());
     let others = ranks(&pairs.iter().map(|pair| pair.1).collect::<Vec<_>>());

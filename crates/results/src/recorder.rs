@@ -85,7 +85,8 @@ impl LatencyRecorder {
         self.histogram.quantile(quantile).map(Duration::from_nanos)
     }
 
-    /// Fraction of the recorded latencies that are at most `bound`, from 0 to 1 and as exact as the bins are; 0 while nothing is recorded.
+    /// Fraction of the recorded latencies that are at most `bound`, from 0 to 1 and as exact as the
+    /// bins are; 0 while nothing is recorded.
     pub fn share_within(&self, bound: Duration) -> f64 {
         self.histogram.share_within(bound.as_nanos())
     }

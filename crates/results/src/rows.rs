@@ -1,4 +1,5 @@
-//! Tidy results: a number, a histogram, a curve, a picture or a ladder, each with its name and labels.
+//! Tidy results: a number, a histogram, a curve, a picture or a ladder, each with its name and
+//! labels.
 
 mod hex;
 mod ladder;

@@ -1,8 +1,9 @@
 //! Statistics of a number over several runs.
 //!
-//! Means over seeds have Student's interval ([`mean_interval`]); quantiles of pooled distributions one that
-//! assumes no distribution ([`quantile_ranks`](crate::quantile_ranks)); two policies on equal random streams are compared by
-//! the differences of their pairs ([`paired_difference`]), in which the chance that both share cancels out.
+//! Means over seeds have Student's interval ([`mean_interval`]); quantiles of pooled distributions
+//! one that assumes no distribution ([`quantile_ranks`](crate::quantile_ranks)); two policies on
+//! equal random streams are compared by the differences of their pairs ([`paired_difference`]), in
+//! which the chance that both share cancels out.
 
 use std::collections::BTreeMap;
 
@@ -36,9 +37,9 @@ pub fn paired_ratio(one: &BySeed, other: &BySeed) -> BySeed {
     one.iter().filter_map(ratio).collect()
 }
 
-/// The least number of independent runs of which the largest result bounds `quantile` from above with this
-/// confidence: the smallest n with `1 - quantile^n >= confidence`. 59 for the 95th percentile at 95 %, 299 for
-/// the 99th. None unless both are strictly between 0 and 1.
+/// The least number of independent runs of which the largest result bounds `quantile` from above
+/// with this confidence: the smallest n with `1 - quantile^n >= confidence`. 59 for the 95th
+/// percentile at 95 %, 299 for the 99th. None unless both are strictly between 0 and 1.
 pub fn runs_for_quantile(quantile: f64, confidence: f64) -> Option<u64> {
     let inner = |value: f64| value > 0.0 && value < 1.0;
     (inner(quantile) && inner(confidence))

@@ -4,13 +4,14 @@ use crate::interval::quantile_ranks;
 use crate::recorder::LatencyRecorder;
 use crate::seeds::{CONFIDENCE, runs_for_quantile};
 
-/// Number of seeds that it takes to know a quantile to within a share of it, either way, judged by those that were run:
-/// the interval narrows with the square root of the values.
+/// Number of seeds that it takes to know a quantile to within a share of it, either way, judged by
+/// those that were run: the interval narrows with the square root of the values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SeedsNeeded {
     /// This number of seeds.
     Seeds(u64),
-    /// The values are too few for an upper bound of the quantile: nothing says how wide its interval would be.
+    /// The values are too few for an upper bound of the quantile: nothing says how wide its
+    /// interval would be.
     NoBound,
     /// Values of a single seed do not say how much seeds differ.
     OneSeed,
@@ -18,9 +19,9 @@ pub enum SeedsNeeded {
 
 /// [`SeedsNeeded`] of a distribution by seed. None without any value, or where it cannot be asked.
 ///
-/// Messages of one run wait for one another, so that they say less than as many independent ones: the number of values
-/// counts divided by the design effect of the seeds (Kish, "Survey Sampling", 1965), and the interval is that of the share
-/// below the quantile, as Woodruff gives it (1952).
+/// Messages of one run wait for one another, so that they say less than as many independent ones:
+/// the number of values counts divided by the design effect of the seeds (Kish, "Survey Sampling",
+/// 1965), and the interval is that of the share below the quantile, as Woodruff gives it (1952).
 pub fn seeds_for_quantile(
     by_seed: &[LatencyRecorder],
     quantile: f64,
@@ -48,8 +49,8 @@ pub fn seeds_for_quantile(
     Some(SeedsNeeded::Seeds(((seeds as f64 * share).ceil() as u64).max(1)))
 }
 
-/// Factor by which the share of values up to the quantile varies more than it would if all values were independent; at
-/// least 1.
+/// Factor by which the share of values up to the quantile varies more than it would if all values
+/// were independent; at least 1.
 fn design_effect(by_seed: &[LatencyRecorder], pooled: &LatencyRecorder, quantile: f64) -> f64 {
     let Some(bound) = pooled.quantile(quantile) else { return 1.0 };
     let counted: Vec<(f64, f64)> = by_seed
@@ -73,7 +74,8 @@ mod tests {
     use super::*;
     use base::Duration;
 
-    /// Ten seeds with 1000 latencies each from 1 to 10 ms: alike, or each with a tenth of the range.
+    /// Ten seeds with 1000 latencies each from 1 to 10 ms: alike, or each with a tenth of the
+    /// range.
     fn ten(is_alike: bool) -> Vec<LatencyRecorder> {
         let mut seeds = vec![LatencyRecorder::new(); 10];
         for micros in 1..=10_000_u64 {
@@ -101,8 +103,8 @@ mod tests {
 
     #[test]
     fn values_that_come_in_blocks_count_as_the_few_that_they_are() {
-        // A block of 1000 equal ranks says as much as one value: ten are too few for the bound of a 99th percentile, and
-        // enough for that of the median, which they know badly.
+        // A block of 1000 equal ranks says as much as one value: ten are too few for the bound of a
+        // 99th percentile, and enough for that of the median, which they know badly.
         assert_eq!(seeds_for_quantile(&ten(false), 0.99, 0.02), Some(SeedsNeeded::NoBound));
         let Some(SeedsNeeded::Seeds(count)) = seeds_for_quantile(&ten(false), 0.5, 0.02) else {
             panic!("no number of seeds")

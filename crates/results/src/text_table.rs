@@ -1,9 +1,10 @@
-//! Text in columns, for terminals and log files: no colour, no lines. Reports of commands, examples and tests align text by it alone.
+//! Text in columns, for terminals and log files: no colour, no lines. Reports of commands, examples
+//! and tests align text by it alone.
 
 use std::fmt;
 
-/// Rows whose columns are each as wide as their widest cell, counted in characters. A row with fewer cells than others
-/// ends in one that may be longer than its column.
+/// Rows whose columns are each as wide as their widest cell, counted in characters. A row with
+/// fewer cells than others ends in one that may be longer than its column.
 #[derive(Clone, Debug)]
 pub struct Table {
     /// Number of columns aligned left; the columns behind them are aligned right.
@@ -20,7 +21,8 @@ enum Row {
 }
 
 impl Table {
-    /// A table without rows. The first `words` columns are aligned left and all others right, two spaces apart.
+    /// A table without rows. The first `words` columns are aligned left and all others right, two
+    /// spaces apart.
     pub fn new(words: usize) -> Table {
         Table { words, gap: 2, rows: Vec::new() }
     }
@@ -102,7 +104,8 @@ impl fmt::Display for Table {
     }
 }
 
-/// The text in lines of at most this number of characters, broken between words; a longer word has a line of its own.
+/// The text in lines of at most this number of characters, broken between words; a longer word has
+/// a line of its own.
 pub fn wrapped(text: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -117,7 +120,8 @@ pub fn wrapped(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-/// The text, or as much of its beginning as fits this number of characters, and a sign that there is more.
+/// The text, or as much of its beginning as fits this number of characters, and a sign that there
+/// is more.
 pub fn shortened(text: &str, columns: usize) -> String {
     if text.chars().count() <= columns {
         return text.to_owned();

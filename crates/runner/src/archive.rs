@@ -1,4 +1,5 @@
-//! Results on disk: a folder with the journal of finished runs, tidy tables as CSV and Parquet, pictures and a manifest.
+//! Results on disk: a folder with the journal of finished runs, tidy tables as CSV and Parquet,
+//! pictures and a manifest.
 
 mod existing;
 mod files;

@@ -12,15 +12,17 @@ use optimizer::sampler::de::{DESampler, DEStrategy};
 
 use crate::threads;
 
-/// Settings that are chosen before the first of them is judged. A fixed number, so that the search is the same on any number
-/// of threads.
+/// Settings that are chosen before the first of them is judged. A fixed number, so that the search
+/// is the same on any number of threads.
 const BATCH: u64 = 8;
-/// Stages of the search: each looks in a sixth of the ranges of the one before, around the best setting.
+/// Stages of the search: each looks in a sixth of the ranges of the one before, around the best
+/// setting.
 const STAGES: u64 = 3;
 const SHRINK: f64 = 6.0;
 /// Settings of a generation, for each unknown.
 const POPULATION: usize = 4;
-/// Cost of a setting whose values contradict each other: more than that of any setting that was run.
+/// Cost of a setting whose values contradict each other: more than that of any setting that was
+/// run.
 const REFUSED: f64 = 1e9;
 
 /// The search for a plan's best setting.
@@ -84,9 +86,9 @@ enum Judged {
 }
 
 impl Search<'_> {
-    /// Looks for the setting of the lowest cost, and ends early at one whose numbers are all the paper's within their
-    /// rounding. `progress` gets the number of settings tried, and the lowest cost. The result depends on the plan, the tries
-    /// and the seed alone.
+    /// Looks for the setting of the lowest cost, and ends early at one whose numbers are all the
+    /// paper's within their rounding. `progress` gets the number of settings tried, and the
+    /// lowest cost. The result depends on the plan, the tries and the seed alone.
     ///
     /// # Errors
     /// [`FitError`] where no setting could be judged.
@@ -142,8 +144,8 @@ impl Search<'_> {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// The part of each range in which a stage looks, in shares of the range. Values of a list have no neighbours: each
-    /// stage tries all.
+    /// The part of each range in which a stage looks, in shares of the range. Values of a list have
+    /// no neighbours: each stage tries all.
     fn boxes(&self, stage: u64, best: Option<&(Vec<f64>, Found)>) -> Vec<(f64, f64)> {
         let half = 0.5 / SHRINK.powi(stage as i32);
         let centres = best.map(|(point, _)| point.as_slice()).unwrap_or_default();
@@ -203,7 +205,8 @@ impl Search<'_> {
     }
 }
 
-/// Chooses settings in a box of shares by differential evolution (Storn and Price 1997): by what became of those before.
+/// Chooses settings in a box of shares by differential evolution (Storn and Price 1997): by what
+/// became of those before.
 struct Choice {
     study: Study<f64>,
     shares: Vec<FloatParam>,

@@ -1,5 +1,5 @@
-//! Runs the laboratory's plans with the means of a machine: threads, files, folders of results. `lab` itself uses none
-//! of them, so that it also runs where there are none.
+//! Runs the laboratory's plans with the means of a machine: threads, files, folders of results.
+//! `lab` itself uses none of them, so that it also runs where there are none.
 //!
 //! - [`threads`]: the runs of a plan on several threads.
 //! - [`plan_file`]: a plan and the files that it names, read from disk.

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use lab::plan::{PlanError, with_files};
 
-/// The text of the plan at `path`, followed by the files that it names, relative to its folder, as `[files]`.
+/// The text of the plan at `path`, followed by the files that it names, relative to its folder, as
+/// `[files]`.
 ///
 /// # Errors
 /// The file that cannot be read or understood, and the place of the error.

@@ -7,8 +7,8 @@ use lab::engine::{EngineError, Finished, Job, Shard, Work, jobs_of};
 use lab::plan::Plan;
 use results::Results;
 
-/// Runs the jobs of this shard that `done` does not name on up to `threads` threads, until `stopped` is set. Each result
-/// goes to `finish` at once, from any thread, one at a time.
+/// Runs the jobs of this shard that `done` does not name on up to `threads` threads, until
+/// `stopped` is set. Each result goes to `finish` at once, from any thread, one at a time.
 ///
 /// # Errors
 /// The first failure, after the results before it; [`EngineError::Stopped`] if jobs are left.
@@ -93,7 +93,8 @@ mod tests {
 
     #[test]
     fn runs_that_are_stopped_end_without_a_result() {
-        // A year of virtual time: except for the stop, which comes with the short run beside it, it would not end.
+        // A year of virtual time: except for the stop, which comes with the short run beside it, it
+        // would not end.
         let endless = PLAN.replace("[sweep]", "[sweep]\n\"run.duration\" = [\"5s\", \"8784h\"]");
         let plan = Plan::parse(&endless, Size::Normal, Some(1)).unwrap();
         for threads in 1..=2 {

@@ -1,5 +1,5 @@
-//! Benchmarks against regressions: `cargo bench -p thinstream-sctp`. `docs/performance.md` says what
-//! they show. A cost that should not grow with what is outstanding is measured at three sizes.
+//! Benchmarks against regressions: `cargo bench -p thinstream-sctp`. `docs/performance.md` says
+//! what they show. A cost that should not grow with what is outstanding is measured at three sizes.
 
 #![allow(missing_docs, reason = "criterion's macros")]
 

@@ -1,5 +1,6 @@
-//! Cost to the victim of a packet of a flood: `cargo bench -p thinstream-sctp --bench flood`. Criterion prints the rate
-//! on one core beside the time. The cost includes parsing, checksums and the answer, but not the sockets.
+//! Cost to the victim of a packet of a flood: `cargo bench -p thinstream-sctp --bench flood`.
+//! Criterion prints the rate on one core beside the time. The cost includes parsing, checksums and
+//! the answer, but not the sockets.
 
 #![allow(missing_docs, reason = "criterion's macros")]
 

@@ -6,9 +6,10 @@
 //! valgrind --tool=callgrind target/release/examples/instructions thin 1000 20
 //! ```
 //!
-//! `bulk SIZE MIB [PRESET]` transfers messages of SIZE bytes on one association; `thin ASSOCIATIONS ROUNDS [PRESET]` sends a
-//! message of 100 bytes each 250 ms on each association, with `latency` unless another preset is named.
-//! The difference between two runs of other lengths is free of the set-up; `benches/instructions` takes it.
+//! `bulk SIZE MIB [PRESET]` transfers messages of SIZE bytes on one association; `thin ASSOCIATIONS
+//! ROUNDS [PRESET]` sends a message of 100 bytes each 250 ms on each association, with `latency`
+//! unless another preset is named. The difference between two runs of other lengths is free of the
+//! set-up; `benches/instructions` takes it.
 
 #![allow(dead_code, reason = "uses a part of the shared harness")]
 
@@ -44,7 +45,8 @@ fn number(word: &str) -> Result<u32, String> {
     word.parse().map_err(|_| format!("{word:?} is no number; {USAGE}"))
 }
 
-/// `measure` transfers an eighth of the volume before, to open the window, and counts its packets apart.
+/// `measure` transfers an eighth of the volume before, to open the window, and counts its packets
+/// apart.
 fn bulk(preset: &str, size: u32, mib: u32) -> Result<(u64, u64), String> {
     let options = thin::under(preset)?;
     let total = u64::from(mib) << 20;

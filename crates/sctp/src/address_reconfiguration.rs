@@ -1,8 +1,8 @@
 //! Address reconfiguration: addresses added and removed during an association (RFC 5061).
 //!
-//! [`requests`] has this side's changes of its own addresses, [`answers`] the peer's changes of its addresses. Only
-//! authenticated chunks count (section 4.1), so that no attacker can redirect an association. An association that
-//! never changes an address has none of this state.
+//! [`requests`] has this side's changes of its own addresses, [`answers`] the peer's changes of its
+//! addresses. Only authenticated chunks count (section 4.1), so that no attacker can redirect an
+//! association. An association that never changes an address has none of this state.
 
 pub(crate) mod answers;
 pub(crate) mod error;

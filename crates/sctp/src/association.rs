@@ -1,9 +1,10 @@
 //! One association and its parts.
 //!
-//! Inputs are packets whose verification tag the endpoint has checked, time, and the application's calls; outputs
-//! are datagrams, events and the next deadline. Each part owns its state and does not know the association:
-//! [`Phase`], [`Paths`], [`Sender`], [`Receiver`], [`Controls`], [`InUse`]. This file and those below it dispatch
-//! inputs to the parts and execute the actions that the parts return.
+//! Inputs are packets whose verification tag the endpoint has checked, time, and the application's
+//! calls; outputs are datagrams, events and the next deadline. Each part owns its state and does
+//! not know the association: [`Phase`], [`Paths`], [`Sender`], [`Receiver`], [`Controls`],
+//! [`InUse`]. This file and those below it dispatch inputs to the parts and execute the actions
+//! that the parts return.
 
 mod addresses;
 mod application;
@@ -63,13 +64,15 @@ use crate::wire::{StreamId, Tsn, VerificationTag};
 /// Most bytes of an abort's reason that the peer receives: they must fit a packet on any path.
 const ABORT_REASON_LIMIT: usize = 256;
 
-/// An association of RFC 9260: its parts, to which it dispatches inputs, and whose actions it executes.
+/// An association of RFC 9260: its parts, to which it dispatches inputs, and whose actions it
+/// executes.
 #[derive(Debug)]
 pub struct Association {
     /// Shared by associations with equal options.
     options: Arc<AssociationOptions>,
     identity: Identity,
-    /// The peer's proved identity, if a layer below authenticates hosts; boxed since most have none.
+    /// The peer's proved identity, if a layer below authenticates hosts; boxed since most have
+    /// none.
     origin: Option<Box<Origin>>,
     phase: Phase,
     paths: Paths,
@@ -129,8 +132,8 @@ impl Association {
     /// Opens the receiving side and bounds the sending side by the peer's INIT or INIT ACK.
     ///
     /// # Errors
-    /// Messages wait for streams that the peer does not grant: the association is aborted, so that none of them is
-    /// lost silently (section 5.1.1).
+    /// Messages wait for streams that the peer does not grant: the association is aborted, so that
+    /// none of them is lost silently (section 5.1.1).
     fn open(
         &mut self,
         peer_initial_tsn: Tsn,
@@ -227,8 +230,8 @@ impl Association {
         self.tx.recovery_mut().advise(now, advice)
     }
 
-    /// State of a path with the lowest `most` of its units in flight, for [advice](recovery::Advice); `None` for an unknown
-    /// path.
+    /// State of a path with the lowest `most` of its units in flight, for
+    /// [advice](recovery::Advice); `None` for an unknown path.
     pub fn path_view(&self, path: PathId, most: usize) -> Option<PathView> {
         self.tx.recovery().view(path, most)
     }
@@ -276,13 +279,15 @@ impl Association {
         self.paths.remote()
     }
 
-    /// The peer's proved identity, if a layer below authenticates hosts. Packets of others never reach the
-    /// association, and its own are [for this peer only](base::TransmitBuffer::only_for).
+    /// The peer's proved identity, if a layer below authenticates hosts. Packets of others never
+    /// reach the association, and its own are [for this peer
+    /// only](base::TransmitBuffer::only_for).
     pub fn origin(&self) -> Option<Origin> {
         self.origin.as_deref().copied()
     }
 
-    /// The tag in packets that the peer sends: together with the ports it identifies the association.
+    /// The tag in packets that the peer sends: together with the ports it identifies the
+    /// association.
     pub fn local_tag(&self) -> VerificationTag {
         self.identity.tags.local
     }
@@ -312,8 +317,8 @@ impl Association {
         self.extensions.held_bytes() == 0 && self.tx.is_settled()
     }
 
-    /// Whether something waits for an acknowledgement: data to be sent or sent again, the application for room, or the end of
-    /// the association.
+    /// Whether something waits for an acknowledgement: data to be sent or sent again, the
+    /// application for room, or the end of the association.
     pub(crate) fn awaits_acknowledgement(&self) -> bool {
         // Data that waits with nothing outstanding waits for the peer's window.
         !self.tx.has_nothing_to_send()
@@ -324,8 +329,8 @@ impl Association {
                     || self.state() != State::Established))
     }
 
-    /// Bytes of messages on a stream that were never sent: the bufferedAmount of a data channel. Its cost grows
-    /// with the number of messages queued on all streams.
+    /// Bytes of messages on a stream that were never sent: the bufferedAmount of a data channel.
+    /// Its cost grows with the number of messages queued on all streams.
     pub fn unsent_on(&self, stream: StreamId) -> usize {
         self.tx.queue().buffered_on(stream)
     }

@@ -1,8 +1,9 @@
-//! Authenticated chunks (RFC 4895): each side lists in INIT or INIT ACK the chunk types that it accepts only after
-//! an AUTH chunk. Both derive keys from these lists and from secrets that their applications share.
+//! Authenticated chunks (RFC 4895): each side lists in INIT or INIT ACK the chunk types that it
+//! accepts only after an AUTH chunk. Both derive keys from these lists and from secrets that their
+//! applications share.
 //!
-//! An association that did not agree on [`Extensions::AUTHENTICATION`](crate::Extensions) has none of this state.
-//! [`vector`] has the key vectors, this file the keys and the verdicts.
+//! An association that did not agree on [`Extensions::AUTHENTICATION`](crate::Extensions) has none
+//! of this state. [`vector`] has the key vectors, this file the keys and the verdicts.
 
 pub(crate) mod vector;
 
@@ -21,15 +22,17 @@ use crate::wire::{Chunk, ChunkType, KeyId, Packet};
 /// Supported HMACs, in order of preference.
 const HMAC_IDS: [HmacId; 2] = [HmacId::SHA_256, HmacId::SHA_1];
 
-/// An application's choices for authentication (SCTP_AUTH_CHUNK, SCTP_AUTH_KEY and SCTP_AUTH_ACTIVE_KEY of RFC
-/// 6458, section 8), in effect if both sides agree on
+/// An application's choices for authentication (SCTP_AUTH_CHUNK, SCTP_AUTH_KEY and
+/// SCTP_AUTH_ACTIVE_KEY of RFC 6458, section 8), in effect if both sides agree on
 /// [`Extensions::AUTHENTICATION`](crate::Extensions::AUTHENTICATION).
 #[derive(Clone, PartialEq, Eq)]
 pub struct AuthenticationOptions {
-    /// Chunk types accepted only if authenticated. INIT, INIT ACK, SHUTDOWN COMPLETE and AUTH cannot be.
+    /// Chunk types accepted only if authenticated. INIT, INIT ACK, SHUTDOWN COMPLETE and AUTH
+    /// cannot be.
     pub chunks: Vec<ChunkType>,
-    /// Secrets shared by both applications, by their number. By default key 0, which is empty and only excludes
-    /// attackers who did not see the handshake: remove it to admit only peers that know a secret.
+    /// Secrets shared by both applications, by their number. By default key 0, which is empty and
+    /// only excludes attackers who did not see the handshake: remove it to admit only peers
+    /// that know a secret.
     pub keys: BTreeMap<KeyId, Bytes>,
     /// The key that authenticates sent chunks.
     pub active_key: KeyId,
@@ -109,8 +112,8 @@ pub(crate) enum Verdict {
     Lacking,
     /// The chunk and all chunks after it are dropped.
     Refused,
-    /// The chunk and all chunks after it are dropped, and the peer is told that this side did not offer the HMAC
-    /// identifier.
+    /// The chunk and all chunks after it are dropped, and the peer is told that this side did not
+    /// offer the HMAC identifier.
     UnsupportedHmac(HmacId),
 }
 
@@ -173,8 +176,8 @@ impl Authentication {
         self.further.get(&key)
     }
 
-    /// Treatment of chunk number `index` of `packet`. `authenticated`: whether a valid AUTH chunk precedes it; set
-    /// if this chunk is one.
+    /// Treatment of chunk number `index` of `packet`. `authenticated`: whether a valid AUTH chunk
+    /// precedes it; set if this chunk is one.
     pub(crate) fn judge(
         &self,
         packet: &Packet,
@@ -184,7 +187,8 @@ impl Authentication {
         options: Option<&AuthenticationOptions>,
     ) -> Verdict {
         match chunk {
-            // The chunks after it are authenticated already: a chain of AUTH chunks costs no more than one.
+            // The chunks after it are authenticated already: a chain of AUTH chunks costs no more
+            // than one.
             Chunk::Auth(_) if *authenticated => Verdict::Proved,
             Chunk::Auth(auth) => {
                 let empty = AuthenticationOptions::default();
@@ -212,8 +216,8 @@ impl Authentication {
         let peer = self.peer.as_ref()?;
         let mut types = peer.chunks();
         if self.wanted.contains(ChunkType::ASCONF) {
-            // RFC 5061, section 4.1: these chunks are signed whether the peer lists them or not. They are only sent
-            // if the extension was agreed on.
+            // RFC 5061, section 4.1: these chunks are signed whether the peer lists them or not.
+            // They are only sent if the extension was agreed on.
             types.insert(ChunkType::ASCONF);
             types.insert(ChunkType::ASCONF_ACK);
         }
@@ -245,8 +249,8 @@ impl Authentication {
         if right { Verdict::Proved } else { Verdict::Refused }
     }
 
-    /// Whether a COOKIE ECHO is acceptable that is the first chunk of `packet`, or the second after an AUTH chunk
-    /// (section 6.3).
+    /// Whether a COOKIE ECHO is acceptable that is the first chunk of `packet`, or the second after
+    /// an AUTH chunk (section 6.3).
     pub(crate) fn admits_cookie(&self, packet: &Packet, options: &AuthenticationOptions) -> bool {
         match packet.chunks().next() {
             Some(Ok(Chunk::Auth(auth))) => {

@@ -111,8 +111,8 @@ impl Controls {
         self.list().push_back(control);
     }
 
-    /// Appends an answer, unless the queue has too many. RFC 9260, section 12.4: the answers to one packet fit one
-    /// packet, which has `room` bytes for chunks; a single answer may be longer.
+    /// Appends an answer, unless the queue has too many. RFC 9260, section 12.4: the answers to one
+    /// packet fit one packet, which has `room` bytes for chunks; a single answer may be longer.
     pub(crate) fn push_answer(&mut self, room: usize, answer: Control) {
         let waiting: usize = self.iter().map(Control::answer_len).sum();
         let fits = waiting == 0 || waiting + answer.answer_len() <= room;

@@ -1,9 +1,10 @@
-//! The state cookie (RFC 9260, sections 5.1.3 to 5.1.5 and 5.2.4): all data that an endpoint needs to create an
-//! association, signed, and kept by the peer between INIT ACK and COOKIE ECHO, so that an INIT costs the endpoint
-//! no memory.
+//! The state cookie (RFC 9260, sections 5.1.3 to 5.1.5 and 5.2.4): all data that an endpoint needs
+//! to create an association, signed, and kept by the peer between INIT ACK and COOKIE ECHO, so that
+//! an INIT costs the endpoint no memory.
 //!
-//! The layout is private, since only this implementation reads it: a version, the fields in big-endian order, and
-//! an HMAC-SHA256 over both. It is signed and not encrypted: it contains no secret.
+//! The layout is private, since only this implementation reads it: a version, the fields in
+//! big-endian order, and an HMAC-SHA256 over both. It is signed and not encrypted: it contains no
+//! secret.
 //!
 //! ```text
 //!   1 version          8 created at, ns      8 lifetime, ns
@@ -41,7 +42,8 @@ pub(crate) struct CookieKey(Hmac<Sha256>);
 impl CookieKey {
     /// A key from 256 random bits.
     pub(crate) fn new(secret: [u8; 32]) -> Self {
-        // The block of SHA-256 has 64 bytes, so the array holds the whole key and no key is rejected.
+        // The block of SHA-256 has 64 bytes, so the array holds the whole key and no key is
+        // rejected.
         let mut block = [0; 64];
         if let Some(start) = block.first_chunk_mut() {
             *start = secret;
@@ -51,8 +53,8 @@ impl CookieKey {
 }
 
 impl CookieKey {
-    /// Tie-tags in place of a pair of verification tags: anyone on the path can read a cookie, and the tags
-    /// themselves would allow them to speak for either side.
+    /// Tie-tags in place of a pair of verification tags: anyone on the path can read a cookie, and
+    /// the tags themselves would allow them to speak for either side.
     pub(crate) fn tie_tags(
         &self,
         local: VerificationTag,
@@ -105,8 +107,8 @@ pub(crate) struct StateCookie {
     pub(crate) peer_tie_tag: VerificationTag,
     /// Extensions that both sides support.
     pub(crate) extensions: Extensions,
-    /// Source of the INIT; its port is that of the UDP encapsulation, or 0. The flow label of an IPv6 address is
-    /// not included.
+    /// Source of the INIT; its port is that of the UDP encapsulation, or 0. The flow label of an
+    /// IPv6 address is not included.
     pub(crate) remote: SocketAddr,
     /// Addresses that the INIT listed, at most [`StateCookie::FURTHER_ADDRESSES_MAX`].
     pub(crate) further_addresses: Vec<IpAddr>,
@@ -125,8 +127,8 @@ pub(crate) enum CookieError {
     Stale {
         /// Time by which the cookie is too old: the staleness in the error cause.
         by: Duration,
-        /// Contents of the cookie: a cookie with the tags of the existing association is valid nevertheless
-        /// (section 5.2.4).
+        /// Contents of the cookie: a cookie with the tags of the existing association is valid
+        /// nevertheless (section 5.2.4).
         cookie: Box<StateCookie>,
     },
 }
@@ -156,8 +158,8 @@ impl StateCookie {
         bytes
     }
 
-    /// Decodes a cookie that was signed with one of `keys`: the current one or the previous one, so that a
-    /// handshake in progress survives a change of keys.
+    /// Decodes a cookie that was signed with one of `keys`: the current one or the previous one, so
+    /// that a handshake in progress survives a change of keys.
     ///
     /// # Errors
     /// [`CookieError`]; nothing is decoded before the signature is verified.
@@ -290,7 +292,8 @@ impl Reader<'_> {
         if self.u8()? != VERSION {
             return None;
         }
-        // Fields of a struct expression are evaluated in the order written here, which is the layout's.
+        // Fields of a struct expression are evaluated in the order written here, which is the
+        // layout's.
         Some(StateCookie {
             created_at: Instant::from_nanos(self.u64()?),
             lifetime: Duration::from_nanos(self.u64()?),

@@ -1,13 +1,13 @@
-//! An endpoint: dispatches each packet to its association, answers packets that need no state, and drives all
-//! associations with one clock and one outbox.
+//! An endpoint: dispatches each packet to its association, answers packets that need no state, and
+//! drives all associations with one clock and one outbox.
 //!
 //! Inputs: [`Endpoint::handle_datagram`](base::Machine::handle_datagram),
 //! [`Endpoint::handle_timeout`](base::Machine::handle_timeout) and the application's calls
 //! ([`Endpoint::connect`], [`Endpoint::release`], and those of an association that
 //! [`Endpoint::association_mut`] lends). Outputs:
 //! [`Endpoint::poll_transmit`](base::Machine::poll_transmit),
-//! [`Endpoint::poll_timeout`](base::Machine::poll_timeout) and [`Endpoint::poll_event`]. After any input
-//! the driver drains the outputs.
+//! [`Endpoint::poll_timeout`](base::Machine::poll_timeout) and [`Endpoint::poll_event`]. After any
+//! input the driver drains the outputs.
 
 mod admission;
 pub(crate) mod association_mut;
@@ -109,8 +109,8 @@ impl core::fmt::Display for ConnectError {
 impl core::error::Error for ConnectError {}
 
 impl Endpoint {
-    /// An endpoint whose tags, TSNs and keys come from `random`: seed it from the system unless the run must be
-    /// reproducible.
+    /// An endpoint whose tags, TSNs and keys come from `random`: seed it from the system unless the
+    /// run must be reproducible.
     pub fn new(options: EndpointOptions, mut random: RandomStream) -> Self {
         let keys = [draw_key(&mut random), draw_key(&mut random)];
         let tie_key = draw_key(&mut random);
@@ -138,11 +138,11 @@ impl Endpoint {
 
     // ---- the application's calls ---------------------------------------------------------------
 
-    /// Opens an association to SCTP port `peer_port` at `peer`: an address (whose own port is that of the UDP
-    /// encapsulation, 0 for raw IP), or several of the same peer, of which the first is the primary. INIT is sent
-    /// to each in turn until one answers, which then becomes the primary. Addresses of another family than the
-    /// first one's, and those after the eighth, are ignored. Messages may be sent at once; they leave when the peer
-    /// has answered.
+    /// Opens an association to SCTP port `peer_port` at `peer`: an address (whose own port is that
+    /// of the UDP encapsulation, 0 for raw IP), or several of the same peer, of which the first
+    /// is the primary. INIT is sent to each in turn until one answers, which then becomes the
+    /// primary. Addresses of another family than the first one's, and those after the eighth,
+    /// are ignored. Messages may be sent at once; they leave when the peer has answered.
     ///
     /// # Errors
     /// [`ConnectError`].
@@ -158,8 +158,9 @@ impl Endpoint {
         Ok(id)
     }
 
-    /// Opens as [`Endpoint::connect`] does, but INIT waits for [`AssociationMut::begin`](crate::AssociationMut::begin),
-    /// since a layer below has to be set up first. Until then no timer runs; messages may be sent as after `connect`.
+    /// Opens as [`Endpoint::connect`] does, but INIT waits for
+    /// [`AssociationMut::begin`](crate::AssociationMut::begin), since a layer below has to be
+    /// set up first. Until then no timer runs; messages may be sent as after `connect`.
     ///
     /// # Errors
     /// [`ConnectError`].
@@ -204,8 +205,8 @@ impl Endpoint {
         Ok(id)
     }
 
-    /// Releases an association with all its unread data. One that has not ended is aborted first. Every association
-    /// that an event announced must be released eventually.
+    /// Releases an association with all its unread data. One that has not ended is aborted first.
+    /// Every association that an event announced must be released eventually.
     pub fn release(&mut self, id: AssociationId) {
         self.with(id, |association, _| association.abort(Bytes::new()));
         let Some(association) = self.table.get_mut(id) else { return };
@@ -217,9 +218,10 @@ impl Endpoint {
         }
     }
 
-    /// Counts associations and the hosts of their peers together with other endpoints of equal limits, so that
-    /// [`EndpointOptions::max_associations`] and [`EndpointOptions::max_per_peer`] hold for all of them together. Must
-    /// be called before the first association begins. The association that makes room for a new one is chosen among
+    /// Counts associations and the hosts of their peers together with other endpoints of equal
+    /// limits, so that [`EndpointOptions::max_associations`] and
+    /// [`EndpointOptions::max_per_peer`] hold for all of them together. Must be called before
+    /// the first association begins. The association that makes room for a new one is chosen among
     /// this endpoint's only.
     pub fn join(&mut self, census: Arc<dyn Census>) {
         self.population.join(Arc::clone(&census));
@@ -231,8 +233,8 @@ impl Endpoint {
         self.table.by_tag(tag).is_some()
     }
 
-    /// Whether an association of this endpoint is with SCTP port `port` at this IP address, whatever the port of the
-    /// encapsulation.
+    /// Whether an association of this endpoint is with SCTP port `port` at this IP address,
+    /// whatever the port of the encapsulation.
     pub fn has_peer(&self, remote: IpAddr, port: u16) -> bool {
         self.table.by_transport_address(SocketAddr::new(remote, 0), port).is_some()
     }
@@ -252,8 +254,9 @@ impl Endpoint {
         self.events.pop_front()
     }
 
-    /// Whether some association waits for acknowledgements to go on: to send, to close, to let its application write. While
-    /// none does, an acknowledgement of new data without gaps changes nothing before the next call, timeout or datagram.
+    /// Whether some association waits for acknowledgements to go on: to send, to close, to let its
+    /// application write. While none does, an acknowledgement of new data without gaps changes
+    /// nothing before the next call, timeout or datagram.
     pub fn awaits_acknowledgements(&self) -> bool {
         self.waiting > 0
     }
@@ -278,8 +281,8 @@ impl Endpoint {
         &self.options
     }
 
-    /// Number of associations, including ended ones that were not released, but not released ones with only their
-    /// last packet to send.
+    /// Number of associations, including ended ones that were not released, but not released ones
+    /// with only their last packet to send.
     pub fn association_count(&self) -> usize {
         self.table.len() - self.table.leaving()
     }
@@ -365,8 +368,8 @@ impl Machine for Endpoint {
         if !may_stay && !tail.is_empty() {
             (head, tail) = (join_bytes(head, tail), Bytes::new());
         }
-        // The association decides whether it accepts a packet with a checksum of zero (RFC 9653), even if the
-        // driver vouches for it.
+        // The association decides whether it accepts a packet with a checksum of zero (RFC 9653),
+        // even if the driver vouches for it.
         if Packet::is_without_checksum(&head) {
             return self.handle_without_checksum(now, meta, join_bytes(head, tail));
         }

@@ -39,7 +39,8 @@ pub enum Event {
     Failed(Failure),
     /// Streams or addresses changed, or the peer refused a change that this side requested.
     Reconfiguration(ReconfigurationEvent),
-    /// The peer reported an error that does not end the association (SCTP_REMOTE_ERROR of RFC 6458, section 6.1.3).
+    /// The peer reported an error that does not end the association (SCTP_REMOTE_ERROR of RFC 6458,
+    /// section 6.1.3).
     PeerError {
         /// Code of its first cause (RFC 9260, section 3.3.10).
         code: u16,
@@ -149,13 +150,14 @@ pub enum Failure {
     NoListener,
     /// The peer stopped acknowledging (Association.Max.Retrans).
     Unreachable,
-    /// The peer was silent for longer than [`dead_after`](crate::AssociationOptions::dead_after) allows.
+    /// The peer was silent for longer than [`dead_after`](crate::AssociationOptions::dead_after)
+    /// allows.
     Silent {
         /// Time since the last packet of the peer.
         span: Duration,
     },
-    /// The peer no longer knows the association: it restarted, or its ABORT was lost (an ABORT with the T bit; RFC
-    /// 9260, section 8.4).
+    /// The peer no longer knows the association: it restarted, or its ABORT was lost (an ABORT with
+    /// the T bit; RFC 9260, section 8.4).
     Forgotten,
     /// The peer ended the association with an ABORT.
     AbortedByPeer {
@@ -169,7 +171,8 @@ pub enum Failure {
     /// The application of this side called for an ABORT.
     Aborted,
     /// This side aborted the association for lack of memory, or to make room for another one (see
-    /// [`EndpointOptions`](crate::EndpointOptions)). Its unread data is lost, and it has been released.
+    /// [`EndpointOptions`](crate::EndpointOptions)). Its unread data is lost, and it has been
+    /// released.
     OutOfResource,
     /// The shutdown took longer than T5-shutdown-guard allows.
     ShutdownTimeout,

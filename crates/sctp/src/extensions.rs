@@ -1,5 +1,5 @@
-//! Extensions of RFC 9260, and their negotiation in INIT and INIT ACK: each side lists the chunk types that it
-//! supports (RFC 5061, section 4.2.7), and both use those that both listed.
+//! Extensions of RFC 9260, and their negotiation in INIT and INIT ACK: each side lists the chunk
+//! types that it supports (RFC 5061, section 4.2.7), and both use those that both listed.
 
 use core::ops::BitOr;
 
@@ -27,7 +27,8 @@ const ADDRESS_CHUNKS: Extensions = Extensions(1 << 9);
 impl Extensions {
     /// No extension: RFC 9260 alone.
     pub const NONE: Extensions = Extensions(0);
-    /// Messages may be abandoned: FORWARD-TSN (RFC 3758), with I-FORWARD-TSN if messages interleave.
+    /// Messages may be abandoned: FORWARD-TSN (RFC 3758), with I-FORWARD-TSN if messages
+    /// interleave.
     pub const PARTIAL_RELIABILITY: Extensions = Extensions(1);
     /// Fragments of several messages may alternate: I-DATA (RFC 8260).
     pub const INTERLEAVING: Extensions = Extensions(1 << 1);
@@ -42,8 +43,8 @@ impl Extensions {
         Extensions(ADDRESS_CHUNKS.0 | Self::AUTHENTICATION.0);
 
     /// Packets may be sent without a checksum (RFC 9653). Only offered through
-    /// [`AssociationOptions::zero_checksum`](crate::AssociationOptions::zero_checksum), since a layer below must
-    /// protect the packets.
+    /// [`AssociationOptions::zero_checksum`](crate::AssociationOptions::zero_checksum), since a
+    /// layer below must protect the packets.
     pub const ZERO_CHECKSUM: Extensions = Extensions(1 << 16);
 
     /// Whether the set contains all of `other`.
@@ -73,10 +74,11 @@ impl Extensions {
         Extensions(bits)
     }
 
-    /// The extensions of `self`, which this side offers, that are used with a peer that sent an INIT or INIT ACK. A
-    /// peer that lists I-DATA and abandons messages, but does not list I-FORWARD-TSN, as Linux 6.1, cannot have
-    /// both (RFC 8260, section 2.3.1). The answer to its INIT then omits I-DATA; its INIT ACK has agreed to I-DATA,
-    /// so that messages are not abandoned.
+    /// The extensions of `self`, which this side offers, that are used with a peer that sent an
+    /// INIT or INIT ACK. A peer that lists I-DATA and abandons messages, but does not list
+    /// I-FORWARD-TSN, as Linux 6.1, cannot have both (RFC 8260, section 2.3.1). The answer to
+    /// its INIT then omits I-DATA; its INIT ACK has agreed to I-DATA, so that messages are not
+    /// abandoned.
     pub(crate) fn agreed(self, parameters: &Parameters<'_>, is_answer: bool) -> Extensions {
         let (known, skips_interleaved) = Extensions::announced_by(parameters);
         let agreed = self.intersection(known);
@@ -90,8 +92,8 @@ impl Extensions {
         })
     }
 
-    /// The extensions of `self` in the answer to an INIT: all except I-DATA if it is not used although the peer
-    /// listed it, since the peer would otherwise use it.
+    /// The extensions of `self` in the answer to an INIT: all except I-DATA if it is not used
+    /// although the peer listed it, since the peer would otherwise use it.
     pub(crate) fn listed_to(self, parameters: &Parameters<'_>) -> Extensions {
         let (known, _) = Extensions::announced_by(parameters);
         let shared = self.intersection(known);
@@ -100,8 +102,8 @@ impl Extensions {
         if left_out { self.without(Extensions::INTERLEAVING) } else { self }
     }
 
-    /// Whether the sender of an INIT or INIT ACK lists ASCONF but cannot authenticate it: a side that supports both
-    /// must not open an association with it (RFC 5061, section 6).
+    /// Whether the sender of an INIT or INIT ACK lists ASCONF but cannot authenticate it: a side
+    /// that supports both must not open an association with it (RFC 5061, section 6).
     pub(crate) fn are_unsafe_with(self, parameters: &Parameters<'_>) -> bool {
         let (known, _) = Extensions::announced_by(parameters);
         self.contains(Extensions::ADDRESS_RECONFIGURATION)
@@ -168,7 +170,8 @@ impl Extensions {
 }
 
 impl Default for Extensions {
-    /// The extensions without cost when they are not used: abandoning messages, and resetting streams.
+    /// The extensions without cost when they are not used: abandoning messages, and resetting
+    /// streams.
     fn default() -> Self {
         Extensions::PARTIAL_RELIABILITY | Extensions::STREAM_RECONFIGURATION
     }

@@ -1,5 +1,5 @@
-//! SCTP (RFC 9260) as a sans-IO machine: an [`Endpoint`] with its associations, on the loss recovery of
-//! the `recovery` crate.
+//! SCTP (RFC 9260) as a sans-IO machine: an [`Endpoint`] with its associations, on the loss
+//! recovery of the `recovery` crate.
 //!
 //! Nothing here reads a clock, opens a socket or draws ambient randomness: the driver passes `now`,
 //! datagrams and a seeded random stream in, and carries datagrams and events out. The contract is
@@ -7,10 +7,10 @@
 //!
 //! - [`wire`]: packets, chunks, parameters, causes.
 //! - [`Endpoint`]: dispatch of packets to associations, and answers without an association.
-//! - [`Association`]: set-up, transfer, shutdown. Its parts own their state and do not know the association: phase,
-//!   paths, sender, receiver, control chunks, extensions.
-//! - [`AssociationOptions`], [`EndpointOptions`]: the settings; [`AssociationStats`]: a snapshot of an
-//!   association's state.
+//! - [`Association`]: set-up, transfer, shutdown. Its parts own their state and do not know the
+//!   association: phase, paths, sender, receiver, control chunks, extensions.
+//! - [`AssociationOptions`], [`EndpointOptions`]: the settings; [`AssociationStats`]: a snapshot of
+//!   an association's state.
 //!
 //! Traffic is not encrypted.
 //!

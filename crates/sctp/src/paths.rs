@@ -1,8 +1,11 @@
-//! The paths of an association (RFC 9260, sections 5.1.2, 5.4, 6.4 and 8). This file has the set of paths.
+//! The paths of an association (RFC 9260, sections 5.1.2, 5.4, 6.4 and 8). This file has the set of
+//! paths.
 //!
-//! - [`path`]: one path; [`PathId`]: its identifier, from `recovery`; [`addresses`]: permissible addresses.
+//! - [`path`]: one path; [`PathId`]: its identifier, from `recovery`; [`addresses`]: permissible
+//!   addresses.
 //! - [`states`]: whether it works; [`heartbeat`]: how an idle path is probed.
-//! - [`switchover`](crate::switchover): policies of leaving a path; [`routes`]: the routes that follow from them.
+//! - [`switchover`](crate::switchover): policies of leaving a path; [`routes`]: the routes that
+//!   follow from them.
 //! - [`redundancy`]: the same data on several paths.
 //! - [`mtu`], [`mtu_discovery`]: packet sizes.
 //! - [`own_addresses`]: the local addresses of paths.
@@ -164,7 +167,8 @@ impl Paths {
         self.list.memory() + self.listed.as_ref().map_or(0, |listed| listed.len()) * 32
     }
 
-    /// Largest chunk in bytes. Section 6.9: data is cut to fit every path, since it may be retransmitted on any.
+    /// Largest chunk in bytes. Section 6.9: data is cut to fit every path, since it may be
+    /// retransmitted on any.
     pub(crate) fn smallest_pmdcs(&self) -> u64 {
         self.live().map(|(_, path)| path.pmdcs()).min().unwrap_or_default()
     }
@@ -180,9 +184,9 @@ impl Paths {
         }
     }
 
-    /// Adds the paths between the peer's further addresses and this side's: for L local and R remote addresses
-    /// max(L, R) paths, number j joining the addresses number j, modulo L and R. Addresses that only the peer gave
-    /// are unconfirmed.
+    /// Adds the paths between the peer's further addresses and this side's: for L local and R
+    /// remote addresses max(L, R) paths, number j joining the addresses number j, modulo L and
+    /// R. Addresses that only the peer gave are unconfirmed.
     pub(crate) fn complete(&mut self, context: &mut Context<'_>, listed: &[IpAddr]) {
         let primary = self.remote();
         let mut remotes: SmallVec<[SocketAddr; PATHS_MAX]> =
@@ -225,8 +229,8 @@ impl Paths {
         }
     }
 
-    /// Opens a path, in the row of a closed one if there is any, and probes it at once. Returns false if the
-    /// maximum is reached.
+    /// Opens a path, in the row of a closed one if there is any, and probes it at once. Returns
+    /// false if the maximum is reached.
     pub(super) fn open(
         &mut self,
         now: Instant,
@@ -253,8 +257,8 @@ impl Paths {
         true
     }
 
-    /// Closes paths: their outstanding data is retransmitted on others. Returns false if no confirmed path would be
-    /// left.
+    /// Closes paths: their outstanding data is retransmitted on others. Returns false if no
+    /// confirmed path would be left.
     pub(super) fn close(
         &mut self,
         now: Instant,
@@ -287,8 +291,9 @@ impl Paths {
         true
     }
 
-    /// Opens a confirmed path to a further address at which the peer has proved to be. At the maximum number, a
-    /// path that does not work makes room. Returns false if all work, or the address is of another family.
+    /// Opens a confirmed path to a further address at which the peer has proved to be. At the
+    /// maximum number, a path that does not work makes room. Returns false if all work, or the
+    /// address is of another family.
     pub(crate) fn follow(
         &mut self,
         now: Instant,
@@ -323,8 +328,9 @@ impl Paths {
         self.copies = None;
     }
 
-    /// The peer added an address (RFC 5061, section 4.2.1): opens a path to it, unconfirmed until a heartbeat is
-    /// answered. Returns false at the maximum number of paths, or if the address is of another family.
+    /// The peer added an address (RFC 5061, section 4.2.1): opens a path to it, unconfirmed until a
+    /// heartbeat is answered. Returns false at the maximum number of paths, or if the address
+    /// is of another family.
     pub(crate) fn add_remote(
         &mut self,
         now: Instant,
@@ -344,7 +350,8 @@ impl Paths {
             && self.open(now, context, (remote, local), false)
     }
 
-    /// Sets the ports of an added address: the peer's source if that is the address, otherwise the usual ones.
+    /// Sets the ports of an added address: the peer's source if that is the address, otherwise the
+    /// usual ones.
     pub(crate) fn complete_added(&mut self, address: IpAddr, meta: DatagramMeta) {
         if let Some(path) = self.list.values_mut().find(|path| path.leads_to(address)) {
             path.set_local(path.local().or(Some(meta.local)));
@@ -354,8 +361,8 @@ impl Paths {
         }
     }
 
-    /// The peer removed an address (RFC 5061, section 4.2.2): outstanding data of its paths is retransmitted on
-    /// another. Returns false if it is the last confirmed address.
+    /// The peer removed an address (RFC 5061, section 4.2.2): outstanding data of its paths is
+    /// retransmitted on another. Returns false if it is the last confirmed address.
     pub(crate) fn remove_remote(
         &mut self,
         now: Instant,
@@ -369,11 +376,12 @@ impl Paths {
         others
     }
 
-    /// The path on which a packet arrived. A peer behind a NAT keeps its IP address but may change the port of its
-    /// UDP encapsulation at any time (RFC 6951, section 5.4): a verified packet with a new port moves the path.
+    /// The path on which a packet arrived. A peer behind a NAT keeps its IP address but may change
+    /// the port of its UDP encapsulation at any time (RFC 6951, section 5.4): a verified packet
+    /// with a new port moves the path.
     ///
-    /// Also returns whether the encapsulation began or ended, so that the path MTU must be applied again: the UDP
-    /// header takes room (RFC 6951, section 5.6).
+    /// Also returns whether the encapsulation began or ended, so that the path MTU must be applied
+    /// again: the UDP header takes room (RFC 6951, section 5.6).
     pub(crate) fn on_arrival(&mut self, now: Instant, meta: &DatagramMeta) -> (PathId, bool) {
         let comes_from = |path: &Path| path.leads_to(meta.remote.ip());
         let exact = |path: &Path| comes_from(path) && path.is_from(meta.local);
@@ -407,7 +415,8 @@ impl Paths {
 
     // ---- settings of the application -----------------------------------------------------------
 
-    /// Makes the first usable path to `remote` the primary path. Returns false if none is confirmed.
+    /// Makes the first usable path to `remote` the primary path. Returns false if none is
+    /// confirmed.
     pub(crate) fn set_primary(&mut self, context: &mut Context<'_>, remote: IpAddr) -> bool {
         let leads_there = |(_, path): &(PathId, &Path)| path.confirmed && path.leads_to(remote);
         let there = || self.live().filter(leads_there);

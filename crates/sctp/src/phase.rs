@@ -60,8 +60,8 @@ impl Phase {
         }
     }
 
-    /// Whether T2-shutdown has expired since the peer was last heard: SHUTDOWN or SHUTDOWN ACK is repeated, perhaps
-    /// to a peer that has forgotten the association.
+    /// Whether T2-shutdown has expired since the peer was last heard: SHUTDOWN or SHUTDOWN ACK is
+    /// repeated, perhaps to a peer that has forgotten the association.
     pub(crate) fn repeats_its_end(&self) -> bool {
         match self {
             Phase::ShutdownSent(closing) | Phase::ShutdownAckSent(closing) => closing.attempts > 0,
@@ -158,7 +158,8 @@ impl Closing {
         self.t2 = Some(at);
     }
 
-    /// A packet of the peer arrived: the number of expiries is reset, and T2-shutdown expires at `at`.
+    /// A packet of the peer arrived: the number of expiries is reset, and T2-shutdown expires at
+    /// `at`.
     pub(crate) fn begin_again(&mut self, at: Instant) {
         self.attempts = 0;
         self.t2 = Some(at);

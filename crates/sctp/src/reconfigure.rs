@@ -1,11 +1,12 @@
 //! Stream reconfiguration: reset streams, added streams, a reset association (RFC 6525).
 //!
-//! Three states, each with a file of the methods that change it together with the others: this side's requests
-//! ([`requests`], `requests/progress`), the answers to the peer's ([`answers`], [`peer_requests`]), the messages that wait
-//! meanwhile ([`held`], [`holding`]). An association that never reconfigures has none of them.
+//! Three states, each with a file of the methods that change it together with the others: this
+//! side's requests ([`requests`], `requests/progress`), the answers to the peer's ([`answers`],
+//! [`peer_requests`]), the messages that wait meanwhile ([`held`], [`holding`]). An association
+//! that never reconfigures has none of them.
 //!
-//! Messages accepted before a reset of their stream belong before it: they are sent and acknowledged before the
-//! request leaves. Later ones wait for the peer's answer.
+//! Messages accepted before a reset of their stream belong before it: they are sent and
+//! acknowledged before the request leaves. Later ones wait for the peer's answer.
 
 pub(crate) mod answers;
 pub(crate) mod error;
@@ -145,7 +146,8 @@ pub(crate) enum Action {
 impl Reconfiguration {
     // ---- the application's calls ---------------------------------------------------------------
 
-    /// Requests the reset of streams; an empty list means all. The numbers of streams are `outbound` and `inbound`.
+    /// Requests the reset of streams; an empty list means all. The numbers of streams are
+    /// `outbound` and `inbound`.
     ///
     /// # Errors
     /// [`ReconfigureError::NoSuchStream`]; nothing is changed in that case.
@@ -205,8 +207,8 @@ impl Reconfiguration {
 
     // ---- progress ------------------------------------------------------------------------------
 
-    /// Makes progress where possible: performs the peer's resets whose data has arrived, sends requests, and
-    /// releases held messages.
+    /// Makes progress where possible: performs the peer's resets whose data has arrived, sends
+    /// requests, and releases held messages.
     pub(crate) fn advance(&mut self, now: Instant, context: &mut Context<'_>) {
         self.expire(now, context.tx);
         self.perform_deferred_resets(context);

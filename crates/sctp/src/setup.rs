@@ -1,8 +1,8 @@
 //! Set-up of associations (RFC 9260, sections 5.1 and 5.2).
 //!
-//! The accepting side stores nothing until COOKIE ECHO: [`answer_init`] puts all data into a signed state cookie,
-//! and [`judge_cookie`] decides what a returned cookie means for an existing association. The opening side counts
-//! its attempts in a [`handshake`].
+//! The accepting side stores nothing until COOKIE ECHO: [`answer_init`] puts all data into a signed
+//! state cookie, and [`judge_cookie`] decides what a returned cookie means for an existing
+//! association. The opening side counts its attempts in a [`handshake`].
 
 use core::net::SocketAddr;
 use std::sync::Arc;
@@ -82,9 +82,9 @@ pub(crate) struct Answering<'a> {
     pub(crate) random: &'a mut RandomStream,
 }
 
-/// The answer to a valid INIT. `existing` is the association that exists with the peer: in COOKIE-WAIT and
-/// COOKIE-ECHOED the answer has the tag and TSN of its own INIT (section 5.2.1), otherwise new ones, and its tags
-/// as tie-tags (section 5.2.2).
+/// The answer to a valid INIT. `existing` is the association that exists with the peer: in
+/// COOKIE-WAIT and COOKIE-ECHOED the answer has the tag and TSN of its own INIT (section 5.2.1),
+/// otherwise new ones, and its tags as tie-tags (section 5.2.2).
 pub(crate) fn answer_init(
     now: Instant,
     meta: DatagramMeta,
@@ -146,8 +146,8 @@ pub(crate) fn peer_vector(
     KeyVector::announced_by(parameters).ok().flatten().filter(|_| agreed)
 }
 
-/// Chunk types that an association with these options accepts only if authenticated: the application's choice, and
-/// those required by RFC 5061, section 4.1.
+/// Chunk types that an association with these options accepts only if authenticated: the
+/// application's choice, and those required by RFC 5061, section 4.1.
 pub(crate) fn wanted_chunks(options: &AssociationOptions) -> ChunkTypes {
     let moves = options.extensions.contains(Extensions::ADDRESS_RECONFIGURATION);
     let further: &[ChunkType] =
@@ -155,8 +155,8 @@ pub(crate) fn wanted_chunks(options: &AssociationOptions) -> ChunkTypes {
     wanted_types(options.authentication.as_ref(), further)
 }
 
-/// The fault in the peer's key vector, if this side offers authentication: such an association is aborted with
-/// Protocol Violation (RFC 4895, sections 3 and 6.1; RFC 5061, section 6).
+/// The fault in the peer's key vector, if this side offers authentication: such an association is
+/// aborted with Protocol Violation (RFC 4895, sections 3 and 6.1; RFC 5061, section 6).
 pub(crate) fn vector_fault(own: Extensions, parameters: &Parameters<'_>) -> Option<&'static str> {
     if own.are_unsafe_with(parameters) {
         return Some("ASCONF without AUTH");
@@ -166,8 +166,8 @@ pub(crate) fn vector_fault(own: Extensions, parameters: &Parameters<'_>) -> Opti
     fault.map(VectorFault::reason)
 }
 
-/// The cookie's lifetime, which the peer may extend, and the parameters to report (section 3.2.1: the two upper
-/// bits of an unrecognised type determine the treatment).
+/// The cookie's lifetime, which the peer may extend, and the parameters to report (section 3.2.1:
+/// the two upper bits of an unrecognised type determine the treatment).
 fn read_parameters(
     parameters: &Parameters<'_>,
     options: &EndpointOptions,
@@ -199,7 +199,8 @@ fn read_parameters(
     (lifetime, reports.parameters)
 }
 
-/// Most bytes of parameters returned in one INIT ACK: an unknown host must not make the answer large.
+/// Most bytes of parameters returned in one INIT ACK: an unknown host must not make the answer
+/// large.
 const REPORTS_LIMIT: usize = 400;
 
 /// Bytes of the parameter header around a returned one.
@@ -223,14 +224,14 @@ impl Reports {
     }
 }
 
-/// Whether a side with these extensions recognises the parameter of RFC 3758; otherwise the parameter is skipped
-/// and reported.
+/// Whether a side with these extensions recognises the parameter of RFC 3758; otherwise the
+/// parameter is skipped and reported.
 pub(crate) fn recognizes_forward_tsn(own: Extensions) -> bool {
     own.contains(Extensions::PARTIAL_RELIABILITY)
 }
 
-/// The fault that makes an INIT ACK unusable: the cause for the peer, and the text for this side (sections 3.3.3
-/// and 5.1.2).
+/// The fault that makes an INIT ACK unusable: the cause for the peer, and the text for this side
+/// (sections 3.3.3 and 5.1.2).
 pub(crate) fn init_ack_fault(
     init_ack: &Init<Parameters<'_>>,
 ) -> Option<(OwnedCause, &'static str)> {

@@ -1,4 +1,5 @@
-//! Several endpoints that are one to their peers: each verification tag names the endpoint that drew it.
+//! Several endpoints that are one to their peers: each verification tag names the endpoint that
+//! drew it.
 
 use core::num::NonZeroU32;
 
@@ -9,8 +10,9 @@ use crate::wire::{CommonHeader, VerificationTag};
 
 /// One of the endpoints that share an address and an SCTP port, each with associations of its own.
 ///
-/// The tags of shard `index` of `of` are those whose remainder by `of` is `index`, so that packets can be distributed
-/// without knowledge of the associations. A tag has log2(`of`) bits less of randomness then.
+/// The tags of shard `index` of `of` are those whose remainder by `of` is `index`, so that packets
+/// can be distributed without knowledge of the associations. A tag has log2(`of`) bits less of
+/// randomness then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     index: u32,
@@ -36,8 +38,9 @@ pub enum Destination {
         /// SCTP port of the packet's sender.
         port: u16,
     },
-    /// The packet has no tag of its receiver: INIT, or a packet with the tag of its sender (RFC 9260, section 8.5.1).
-    /// Any shard may have the association with this SCTP port of the sender.
+    /// The packet has no tag of its receiver: INIT, or a packet with the tag of its sender (RFC
+    /// 9260, section 8.5.1). Any shard may have the association with this SCTP port of the
+    /// sender.
     Untagged {
         /// SCTP port of the packet's sender.
         port: u16,
@@ -52,7 +55,8 @@ impl Shard {
         (index < of.get()).then_some(Shard { index, of })
     }
 
-    /// Shard that a packet is for. Neither the checksum nor the existence of an association with its tag is verified.
+    /// Shard that a packet is for. Neither the checksum nor the existence of an association with
+    /// its tag is verified.
     pub fn destination(self, packet: &[u8]) -> Destination {
         let Some(CommonHeader { source_port: port, verification_tag: tag, .. }) =
             CommonHeader::of(packet)

@@ -30,8 +30,8 @@ impl SignalledInit {
     /// Parses a chunk with its header, with or without padding.
     ///
     /// # Errors
-    /// [`NotAnInit`], for every INIT that an endpoint would answer with ABORT, or not at all, if it arrived in a
-    /// packet.
+    /// [`NotAnInit`], for every INIT that an endpoint would answer with ABORT, or not at all, if it
+    /// arrived in a packet.
     pub fn parse(chunk: &[u8]) -> Result<SignalledInit, NotAnInit> {
         if chunk.len() > LONGEST {
             return Err(NotAnInit);

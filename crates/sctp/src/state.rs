@@ -48,7 +48,8 @@ impl State {
         matches!(self, State::Established | State::ShutdownPending | State::ShutdownSent)
     }
 
-    /// Whether the application or the peer has closed the association, and data may still be outstanding.
+    /// Whether the application or the peer has closed the association, and data may still be
+    /// outstanding.
     pub(crate) fn is_closing(self) -> bool {
         matches!(self, State::ShutdownPending | State::ShutdownReceived | State::ShutdownAckSent)
     }

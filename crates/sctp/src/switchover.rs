@@ -1,5 +1,5 @@
-//! Choice of the path for data, and failure of paths: pure decisions (RFC 9260, sections 6.4 and 8.2; RFC 7829; the
-//! future work of Fallon et al.).
+//! Choice of the path for data, and failure of paths: pure decisions (RFC 9260, sections 6.4 and
+//! 8.2; RFC 7829; the future work of Fallon et al.).
 
 mod trend;
 
@@ -15,7 +15,8 @@ pub enum PathState {
     /// Nothing shows that the path fails.
     #[default]
     Active,
-    /// There is evidence of a failure: data takes another path if there is one, and heartbeats probe this one.
+    /// There is evidence of a failure: data takes another path if there is one, and heartbeats
+    /// probe this one.
     PotentiallyFailed,
     /// The path had more than Path.Max.Retrans consecutive errors.
     Inactive,
@@ -24,14 +25,16 @@ pub enum PathState {
 /// Conditions under which data leaves a path for another one, and whether it takes several at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SwitchoverPolicy {
-    /// Condition under which a path is potentially failed, so that data leaves it before it is inactive.
+    /// Condition under which a path is potentially failed, so that data leaves it before it is
+    /// inactive.
     pub potentially_failed: PotentiallyFailed,
     /// Consecutive errors of the primary path after which the path that carries data becomes the
     /// primary path permanently (Primary.Switchover.Max.Retrans of RFC 7829, section 5). Values
     /// below the number that makes the primary path potentially failed or inactive count as that
     /// number. `None`: data returns when the primary answers.
     pub primary_switchover_after: Option<u8>,
-    /// Data leaves a path whose round-trip time keeps rising, if another one is shorter; `None`: only losses count.
+    /// Data leaves a path whose round-trip time keeps rising, if another one is shorter; `None`:
+    /// only losses count.
     pub rising_rtt: Option<RisingRtt>,
     /// DATA on several paths at once.
     pub redundancy: Redundancy,
@@ -44,15 +47,16 @@ pub enum PotentiallyFailed {
     Never,
     /// More than this number of consecutive errors (PFMR of RFC 7829, which recommends 0).
     AfterErrors(u8),
-    /// Two consecutive expiries of its timers (T3-rtx, heartbeats), or one of T3-rtx followed by an immediate
-    /// HEARTBEAT that is not answered within `SRTT + max(4 RTTVAR, SRTT / 2, 10 ms)`. An expiry that proves
-    /// needless is undone. Hence a timeout shorter than RFC 9260's, which sometimes expires early, does not move
-    /// data back and forth.
+    /// Two consecutive expiries of its timers (T3-rtx, heartbeats), or one of T3-rtx followed by an
+    /// immediate HEARTBEAT that is not answered within `SRTT + max(4 RTTVAR, SRTT / 2, 10 ms)`.
+    /// An expiry that proves needless is undone. Hence a timeout shorter than RFC 9260's, which
+    /// sometimes expires early, does not move data back and forth.
     OnEvidence,
 }
 
-/// DATA on several paths at once: each packet is sent on its path, and its chunks, with the same TSNs, on others
-/// too. Copies leave only while they fit the other path's congestion window, and never enlarge it.
+/// DATA on several paths at once: each packet is sent on its path, and its chunks, with the same
+/// TSNs, on others too. Copies leave only while they fit the other path's congestion window, and
+/// never enlarge it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Redundancy {
     /// Condition under which data is copied to other paths.
@@ -113,13 +117,14 @@ impl Default for SwitchoverPolicy {
 /// External information about a path from the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathHint {
-    /// The path does not work: its outstanding data is retransmitted on another path at once, and data avoids it
-    /// until a heartbeat is answered or the hint is withdrawn.
+    /// The path does not work: its outstanding data is retransmitted on another path at once, and
+    /// data avoids it until a heartbeat is answered or the hint is withdrawn.
     Down,
-    /// The path may soon fail (its signal is weak): new data takes another working path, if there is one.
+    /// The path may soon fail (its signal is weak): new data takes another working path, if there
+    /// is one.
     Weak,
-    /// The path works (again): withdraws earlier hints, resets the back-off, retransmits data that waits for a
-    /// timer at once, and sends a heartbeat.
+    /// The path works (again): withdraws earlier hints, resets the back-off, retransmits data that
+    /// waits for a timer at once, and sends a heartbeat.
     Up,
 }
 
@@ -176,15 +181,16 @@ pub(crate) fn judge(
     }
 }
 
-/// Longest time to the answer of a heartbeat sent after an expiry before its absence is evidence. It is answered at
-/// once, so no lower bound for delayed SACKs is needed.
+/// Longest time to the answer of a heartbeat sent after an expiry before its absence is evidence.
+/// It is answered at once, so no lower bound for delayed SACKs is needed.
 pub(crate) fn answer_due_after(srtt: Duration, rttvar: Duration) -> Duration {
     srtt + (rttvar * 4).max(srtt / 2).max(Duration::from_millis(10))
 }
 
-/// The path for new data: the primary if it works; otherwise the present one if it does, or the best that does;
-/// otherwise, of those potentially failed, the one with the fewest errors, with preference for the primary and the
-/// present one (RFC 7829, section 3.2). If none is left, the present one stays.
+/// The path for new data: the primary if it works; otherwise the present one if it does, or the
+/// best that does; otherwise, of those potentially failed, the one with the fewest errors, with
+/// preference for the primary and the present one (RFC 7829, section 3.2). If none is left, the
+/// present one stays.
 pub(crate) fn choose_data_path(
     candidates: &[Candidate],
     primary: PathId,
@@ -216,8 +222,9 @@ pub(crate) fn choose_data_path(
         .unwrap_or(current)
 }
 
-/// The path other than `path` for data that could not be delivered there (section 6.4): one that works, otherwise
-/// one potentially failed, otherwise the next in turn, so that all are tried; `path` itself if there is no other.
+/// The path other than `path` for data that could not be delivered there (section 6.4): one that
+/// works, otherwise one potentially failed, otherwise the next in turn, so that all are tried;
+/// `path` itself if there is no other.
 pub(crate) fn choose_alternate(candidates: &[Candidate], path: PathId) -> PathId {
     let other = |candidate: &Candidate| candidate.path != path;
     best(candidates, PathState::Active, other)

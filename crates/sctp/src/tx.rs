@@ -1,8 +1,8 @@
 //! The sending half of an association: messages in, DATA or I-DATA chunks out.
 //!
-//! A message waits in the [`send_queue`], where a [`scheduler`] chooses the next one; it leaves in fragments when
-//! the [`packetizer`] has room in a packet and in the windows, and stays with the [`sender`] until it is
-//! acknowledged or abandoned ([`giving_up`]).
+//! A message waits in the [`send_queue`], where a [`scheduler`] chooses the next one; it leaves in
+//! fragments when the [`packetizer`] has room in a packet and in the windows, and stays with the
+//! [`sender`] until it is acknowledged or abandoned ([`giving_up`]).
 
 pub(crate) mod acknowledged;
 mod backlog;

@@ -1,14 +1,15 @@
 //! The wire format of SCTP (RFC 9260, section 3): packets, chunks, parameters and error causes.
 //!
-//! Reading: [`Packet::parse`] verifies a datagram, and [`Packet::chunks`] iterates its chunks. Nothing is copied or
-//! allocated: user data is a slice of the datagram, everything else borrows from the packet. Lists inside a chunk
-//! (parameters, causes, gap ack blocks) are iterated in the same way.
+//! Reading: [`Packet::parse`] verifies a datagram, and [`Packet::chunks`] iterates its chunks.
+//! Nothing is copied or allocated: user data is a slice of the datagram, everything else borrows
+//! from the packet. Lists inside a chunk (parameters, causes, gap ack blocks) are iterated in the
+//! same way.
 //!
-//! Writing: [`PacketBuilder`] appends to a buffer. A chunk is written by the type that parses it, through
-//! [`EmitChunk`].
+//! Writing: [`PacketBuilder`] appends to a buffer. A chunk is written by the type that parses it,
+//! through [`EmitChunk`].
 //!
-//! A value longer than its known fields is parsed as far as they go; a shorter one, and every inconsistent length,
-//! is an error and ends the iteration.
+//! A value longer than its known fields is parsed as far as they go; a shorter one, and every
+//! inconsistent length, is an error and ends the iteration.
 
 pub mod builder;
 pub mod cause;

@@ -1,9 +1,10 @@
 //! Packets without a checksum, if a layer below detects errors (RFC 9653).
 //!
-//! Each side declares in INIT or INIT ACK that it accepts such packets, and which method must protect them; the
-//! other side may then send them. INIT, COOKIE ECHO and answers to packets out of the blue always have a checksum,
-//! and packets without one are only accepted for associations that offered it. Repeated SHUTDOWN and SHUTDOWN ACK
-//! have a checksum too: the peer may have lost the association by then.
+//! Each side declares in INIT or INIT ACK that it accepts such packets, and which method must
+//! protect them; the other side may then send them. INIT, COOKIE ECHO and answers to packets out of
+//! the blue always have a checksum, and packets without one are only accepted for associations that
+//! offered it. Repeated SHUTDOWN and SHUTDOWN ACK have a checksum too: the peer may have lost the
+//! association by then.
 
 use crate::extensions::Extensions;
 use crate::wire::{Parameter, Parameters};
@@ -29,8 +30,8 @@ impl ErrorDetection {
     }
 }
 
-/// Whether this side may omit the checksum: its packets are protected by the method that the peer requires. The
-/// first parameter counts.
+/// Whether this side may omit the checksum: its packets are protected by the method that the peer
+/// requires. The first parameter counts.
 pub(crate) fn agreed(own: Option<ErrorDetection>, parameters: &Parameters<'_>) -> Extensions {
     let Some(own) = own else { return Extensions::NONE };
     let wanted = parameters.iter().find_map(|parameter| match parameter {

@@ -20,7 +20,8 @@ fn endpoint(listen: bool, seed: u64) -> Endpoint {
     Endpoint::new(options, RandomStream::new(seed, Purpose("endpoint", 0)))
 }
 
-/// Delivers all packets that `from` sends at `now` to `to`, with `source` as their source; returns their number.
+/// Delivers all packets that `from` sends at `now` to `to`, with `source` as their source; returns
+/// their number.
 fn carry(
     now: Instant,
     from: &mut Endpoint,

@@ -21,8 +21,8 @@ use webpki::{EndEntityCert, Error, KeyUsage, anchor_from_trusted_cert};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Authority {
     anchors: Vec<TrustAnchor<'static>>,
-    /// Name or address that a server's certificate must have, as text and parsed; none for clients,
-    /// whose names are ignored.
+    /// Name or address that a server's certificate must have, as text and parsed; none for
+    /// clients, whose names are ignored.
     server: Option<(String, ServerName<'static>)>,
 }
 
@@ -56,8 +56,8 @@ impl fmt::Display for AuthorityError {
 impl core::error::Error for AuthorityError {}
 
 impl Authority {
-    /// Trust in servers whose certificate is for `name`, a DNS name or an IP address, and signed by one of the certificates in
-    /// `pem`.
+    /// Trust in servers whose certificate is for `name`, a DNS name or an IP address, and signed by
+    /// one of the certificates in `pem`.
     pub fn for_server(pem: &str, name: &str) -> Result<Authority, AuthorityError> {
         let server = ServerName::try_from(name.to_owned());
         let server = server.map_err(|_| AuthorityError::Name(name.to_owned()))?;

@@ -1,4 +1,5 @@
-//! Cookies that prove an address without state: a keyed hash of the address and of the client's random.
+//! Cookies that prove an address without state: a keyed hash of the address and of the client's
+//! random.
 //!
 //! The DTLS crate makes a cookie from a secret of its session. Here it is made from a secret of the
 //! host and the client's address instead, so that a session that was discarded after its answer can
@@ -17,7 +18,8 @@ use crate::signing::LateKeys;
 
 /// Bytes of a cookie.
 const COOKIE: usize = 32;
-/// Time for which one secret is used for new cookies; each cookie is valid for once to twice as long.
+/// Time for which one secret is used for new cookies; each cookie is valid for once to twice as
+/// long.
 const LIFE: Duration = Duration::from_secs(60);
 /// The bit of a cookie's first byte that identifies its secret.
 const NAME: u8 = 1;

@@ -88,8 +88,8 @@ impl core::fmt::Debug for Dtls {
 }
 
 impl Dtls {
-    /// A session that accepts the peers of `trust`. A client's ClientHello is ready to be sent at once. An error means that
-    /// a seeded session could not be configured.
+    /// A session that accepts the peers of `trust`. A client's ClientHello is ready to be sent at
+    /// once. An error means that a seeded session could not be configured.
     pub fn new(
         context: &Context,
         role: Role,
@@ -157,8 +157,8 @@ impl Dtls {
         bind(binding, || session.handle_datagram(now, &first));
         let retry = session.poll_transmit().filter(|_| session.outgoing.is_empty())?;
         let Some(cookie) = hello.cookie() else { return Some(Accepted::Retry(retry)) };
-        // A wrong cookie is not worth the second message. No secret is compared: the cookie that is right for this address
-        // is known to its holder.
+        // A wrong cookie is not worth the second message. No secret is compared: the cookie that is
+        // right for this address is known to its holder.
         if !retry.windows(cookie.len()).any(|part| part == cookie) {
             return None;
         }
@@ -197,8 +197,8 @@ impl Dtls {
     /// Moves the engine's output to the queues. Datagrams leave only after the peer's certificate,
     /// if there is one among the output, has been accepted: a rejected peer gets no answer.
     fn collect(&mut self, now: Instant, engine: &mut dimpl::Dtls) -> Result<(), Failure> {
-        // The engine panics if a certificate does not fit, which comes in at most this many bytes. Afterwards there are records,
-        // which need no memory of the heap.
+        // The engine panics if a certificate does not fit, which comes in at most this many bytes.
+        // Afterwards there are records, which need no memory of the heap.
         let mut small = [0; HANDSHAKE_DATAGRAM];
         let mut large = match self.state {
             State::Handshaking => vec![0; HANDSHAKE_QUEUE * HANDSHAKE_DATAGRAM],

@@ -9,7 +9,8 @@ use sha2::{Digest, Sha256};
 
 /// SHA-256 of a certificate in DER (RFC 8122, section 5).
 ///
-/// Prints as ssh does, `SHA256:` and base64 without padding; [`Fingerprint::sdp`] is the form of SDP. Both are parsed.
+/// Prints as ssh does, `SHA256:` and base64 without padding; [`Fingerprint::sdp`] is the form of
+/// SDP. Both are parsed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fingerprint([u8; 32]);
 
@@ -27,7 +28,8 @@ impl Fingerprint {
         Origin(half)
     }
 
-    /// Value of SDP's attribute `fingerprint`: `sha-256` and pairs of hexadecimal digits (RFC 8122, section 5).
+    /// Value of SDP's attribute `fingerprint`: `sha-256` and pairs of hexadecimal digits (RFC 8122,
+    /// section 5).
     pub fn sdp(&self) -> String {
         let pairs: Vec<String> = self.0.iter().map(|byte| format!("{byte:02X}")).collect();
         format!("sha-256 {}", pairs.join(":"))

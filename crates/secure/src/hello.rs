@@ -1,8 +1,10 @@
-//! The ClientHello of a datagram, as far as the exchange of cookies needs it (RFC 9147, sections 5.1 and 5.3).
+//! The ClientHello of a datagram, as far as the exchange of cookies needs it (RFC 9147, sections
+//! 5.1 and 5.3).
 
 /// Bytes of a record's header in plaintext: type, version, epoch and number, length.
 pub(crate) const RECORD: usize = 13;
-/// Bytes of a handshake message's header: type, length, message number, offset and length of the fragment.
+/// Bytes of a handshake message's header: type, length, message number, offset and length of the
+/// fragment.
 const MESSAGE: usize = 12;
 /// Record of the handshake.
 pub(crate) const HANDSHAKE: u8 = 22;
@@ -19,7 +21,8 @@ pub fn asks_for_session(datagram: &[u8]) -> bool {
     datagram.first() == Some(&HANDSHAKE) && datagram.get(RECORD) == Some(&CLIENT_HELLO)
 }
 
-/// Bytes of padding of a client's first ClientHello; the second may have more or less (RFC 8446, section 4.1.2).
+/// Bytes of padding of a client's first ClientHello; the second may have more or less (RFC 8446,
+/// section 4.1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Padding(pub(crate) u16);
 
@@ -35,7 +38,8 @@ pub(crate) struct ClientHello<'a> {
     body: &'a [u8],
     /// Cookie of DTLS 1.2, its length before it; in DTLS 1.3 a length of zero.
     legacy_cookie: (usize, usize),
-    /// Start and end of all extensions, and of the one with the cookie of DTLS 1.3, its header included.
+    /// Start and end of all extensions, and of the one with the cookie of DTLS 1.3, its header
+    /// included.
     extensions: (usize, usize),
     cookie: Option<(usize, usize)>,
     padding: Option<(usize, usize)>,
@@ -100,8 +104,9 @@ impl<'a> ClientHello<'a> {
         self.padding.map_or(Padding::NONE, |(start, end)| Padding((end - start - 4) as u16))
     }
 
-    /// The ClientHello that the client sent before it had the cookie, as a datagram: it differs by the cookie and the
-    /// `padding` alone, unless the client was asked for another key share (RFC 8446, section 4.1.2).
+    /// The ClientHello that the client sent before it had the cookie, as a datagram: it differs by
+    /// the cookie and the `padding` alone, unless the client was asked for another key share
+    /// (RFC 8446, section 4.1.2).
     pub(crate) fn first(&self, padding: Padding) -> Vec<u8> {
         let part = |start: usize, end: usize| self.body.get(start..end).unwrap_or_default();
         let mut extensions = Vec::new();

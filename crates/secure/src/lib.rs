@@ -1,12 +1,15 @@
-//! Encryption of one path between two hosts, sans-IO: datagrams and time in, datagrams and opened packets out.
+//! Encryption of one path between two hosts, sans-IO: datagrams and time in, datagrams and opened
+//! packets out.
 //!
-//! - [`Sealer`]: the contract of a session; [`Dtls`] is DTLS 1.3 (RFC 9147), and 1.2 (RFC 6347) on request, over a crate
-//!   that docs/secure.md judges.
+//! - [`Sealer`]: the contract of a session; [`Dtls`] is DTLS 1.3 (RFC 9147), and 1.2 (RFC 6347) on
+//!   request, over a crate that docs/secure.md judges.
 //! - [`Identity`]: an ECDSA P-256 key with a self-signed certificate; [`Fingerprint`] names it.
 //! - [`Trust`]: which peers a session accepts; [`Authority`] is that in certificates of others.
-//! - [`Sessions`]: all sessions of a host, by address; [`Secured`] is a machine below which they are.
+//! - [`Sessions`]: all sessions of a host, by address; [`Secured`] is a machine below which they
+//!   are.
 //!
-//! Files, sockets and clocks belong to the caller: keys, lists and certificates come and go as text and bytes.
+//! Files, sockets and clocks belong to the caller: keys, lists and certificates come and go as text
+//! and bytes.
 //!
 //! ```
 //! use base::{Purpose, RandomStream};

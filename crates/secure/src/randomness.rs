@@ -39,8 +39,9 @@ pub(crate) fn lend<T>(stream: &mut Option<RandomStream>, call: impl FnOnce() -> 
     result
 }
 
-/// The cryptography of RustCrypto, with X25519 from the lent stream as the only key exchange. X25519 is also what two ends
-/// with the system's randomness choose, so packets have the same sizes.
+/// The cryptography of RustCrypto, with X25519 from the lent stream as the only key exchange.
+/// X25519 is also what two ends with the system's randomness choose, so packets have the same
+/// sizes.
 pub(crate) fn seeded_provider() -> CryptoProvider {
     CryptoProvider { kx_groups: &[&SeededX25519], ..provider() }
 }

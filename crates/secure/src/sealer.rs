@@ -37,7 +37,8 @@ pub enum State {
 pub enum Failure {
     /// The peer's key is not one that this side accepts.
     Refused(Refusal),
-    /// The handshake did not finish within this time of its first packet, or within its retransmissions.
+    /// The handshake did not finish within this time of its first packet, or within its
+    /// retransmissions.
     TimedOut(Duration),
     /// For two seconds ICMP reported for every datagram that no socket listens at the peer's
     /// address.
@@ -90,9 +91,9 @@ impl core::error::Error for NotSealed {}
 
 /// An encrypted session of one path, sans-IO.
 ///
-/// After each input its owner drains [`Sealer::poll_transmit`] and [`Sealer::poll_opened`], then looks at
-/// [`Sealer::state`] and sleeps until [`Sealer::poll_timeout`]. Time never goes back. No input may panic or make memory
-/// grow without bound.
+/// After each input its owner drains [`Sealer::poll_transmit`] and [`Sealer::poll_opened`], then
+/// looks at [`Sealer::state`] and sleeps until [`Sealer::poll_timeout`]. Time never goes back. No
+/// input may panic or make memory grow without bound.
 pub trait Sealer {
     /// Input: a datagram arrived on the path. Bad ones are dropped.
     fn handle_datagram(&mut self, now: Instant, datagram: &[u8]);

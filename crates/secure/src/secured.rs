@@ -6,8 +6,9 @@ use crate::sessions::Sessions;
 
 /// A machine whose packets travel sealed: plain within, DTLS outside.
 ///
-/// With an SCTP endpoint as the machine it is SCTP over DTLS (RFC 8261). The endpoint's associations may leave out their
-/// checksums (RFC 9653), and need a path MTU that leaves room for the record around a packet.
+/// With an SCTP endpoint as the machine it is SCTP over DTLS (RFC 8261). The endpoint's
+/// associations may leave out their checksums (RFC 9653), and need a path MTU that leaves room for
+/// the record around a packet.
 #[derive(Debug)]
 pub struct Secured<M> {
     /// The machine whose datagrams are encrypted, in plain from its point of view.

@@ -32,8 +32,7 @@ use crate::trust::Trust;
 
 /// Most notices kept for the application; the oldest are dropped first.
 const NOTICES: usize = 1024;
-/// Most peers to which this side began sessions whose keys are remembered after the sessions have
-/// ended.
+/// Most peers whose keys are remembered after the end of sessions that this side began.
 const DIALLED: usize = 4096;
 /// Largest first byte of a plaintext record; those of ciphertext in DTLS 1.3 are greater (RFC 9147,
 /// section 4.1).
@@ -47,19 +46,22 @@ pub type SealWatch = Box<dyn FnMut(&[u8], &Bytes) + Send>;
 pub enum Secrets {
     /// The system's randomness.
     System,
-    /// The random stream of [`Sessions::new`], for virtual time and tests only: see [`Randomness::Seeded`].
+    /// The random stream of [`Sessions::new`], for virtual time and tests only: see
+    /// [`Randomness::Seeded`].
     Seeded,
 }
 
 /// The sessions of a host, one or more for each pair of addresses.
 ///
-/// Datagrams of the network go in and out sealed, packets of a machine (an SCTP endpoint, after RFC 8261) go in and out in
-/// plain. The machine is lent with each call. It learns the [`Origin`] of each packet, which is a digest of the key that its
-/// sender proved to hold, and a packet that it marks with an origin goes through a session with that host or not at all.
+/// Datagrams of the network go in and out sealed, packets of a machine (an SCTP endpoint, after RFC
+/// 8261) go in and out in plain. The machine is lent with each call. It learns the [`Origin`] of
+/// each packet, which is a digest of the key that its sender proved to hold, and a packet that it
+/// marks with an origin goes through a session with that host or not at all.
 ///
-/// As a client a session begins with [`Sessions::connect`], or with a packet for a known host to an address without a
-/// session: the same key has to be proved there. Packets for which there is no open session are dropped. A server keeps
-/// a session once the client has returned a cookie, so that an address that receives nothing costs no memory.
+/// As a client a session begins with [`Sessions::connect`], or with a packet for a known host to an
+/// address without a session: the same key has to be proved there. Packets for which there is no
+/// open session are dropped. A server keeps a session once the client has returned a cookie, so
+/// that an address that receives nothing costs no memory.
 pub struct Sessions {
     context: Context,
     /// The context of the latest attempt of this side, which often has the same times as the next.
@@ -119,8 +121,9 @@ impl core::fmt::Debug for Sessions {
 }
 
 impl Sessions {
-    /// Sessions that prove the identity of `context`. `random` makes the secrets of cookies, and with [`Secrets::Seeded`]
-    /// everything else: seed it from the system unless the run is to be repeated.
+    /// Sessions that prove the identity of `context`. `random` makes the secrets of cookies, and
+    /// with [`Secrets::Seeded`] everything else: seed it from the system unless the run is to
+    /// be repeated.
     pub fn new(
         context: Context,
         limits: Limits,

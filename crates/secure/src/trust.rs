@@ -134,8 +134,8 @@ impl Trust {
         }
     }
 
-    /// Judges as [`Trust::judge_certificate`] does, by the fingerprint alone, which an authority always
-    /// refuses.
+    /// Judges as [`Trust::judge_certificate`] does, by the fingerprint alone, which an authority
+    /// always refuses.
     ///
     /// # Errors
     /// Why it is refused.
@@ -161,8 +161,8 @@ fn is_name(name: &str) -> bool {
 /// Names and fingerprints of peers, one of each per line: the format of files of authorised and of
 /// known peers.
 ///
-/// A line is a name without blanks, blanks, and a fingerprint. Empty lines and lines that begin with `#` are skipped. A
-/// name may have several keys.
+/// A line is a name without blanks, blanks, and a fingerprint. Empty lines and lines that begin
+/// with `#` are skipped. A name may have several keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PeerList(BTreeMap<String, BTreeSet<Fingerprint>>);
 

@@ -46,7 +46,8 @@ fn messages_survive_loss_reordering_and_duplication_once_and_in_order() {
     }
 }
 
-/// Number of 200 clients without an association after ten seconds, over a path that loses 30 % each way.
+/// Number of 200 clients without an association after ten seconds, over a path that loses 30 % each
+/// way.
 fn not_set_up(expected: Option<[u64; 2]>) -> usize {
     let waits = |seed: &u64| {
         let mut world =
@@ -207,7 +208,8 @@ fn a_peer_that_speaks_dtls_and_then_rubbish_disturbs_no_other() {
 #[test]
 fn a_secure_end_and_a_plain_end_never_meet() {
     let mut secure = World::new(link(0), 1, Some([2, 1]));
-    // A plain INIT, as a stranger sends it, gets no answer: no attacker can talk an end down to plain.
+    // A plain INIT, as a stranger sends it, gets no answer: no attacker can talk an end down to
+    // plain.
     let random = RandomStream::new(1, Purpose("plain", 0));
     let mut plain = sctp::Endpoint::new(sctp::EndpointOptions::default(), random);
     let remote = std::net::SocketAddr::from(([10, 0, 0, 9], 9899));

@@ -1,4 +1,5 @@
-//! Clients that move, attackers who would have them moved, and paths that fail, with SCTP over DTLS in virtual time.
+//! Clients that move, attackers who would have them moved, and paths that fail, with SCTP over DTLS
+//! in virtual time.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod world;
@@ -35,7 +36,8 @@ fn begun() -> World {
     world
 }
 
-/// Sends a message each 20 ms for as long, with `act` before each; times until they arrive, from the first to the last.
+/// Sends a message each 20 ms for as long, with `act` before each; times until they arrive, from
+/// the first to the last.
 fn stream(
     world: &mut World,
     from: From,
@@ -134,7 +136,8 @@ fn a_client_that_comes_from_another_host_address_is_back_after_the_stated_silenc
         }
     });
     println!("longest wait {}", longest(&times));
-    // A second of silence, two round trips of a handshake, and the message's own way, within a retransmission.
+    // A second of silence, two round trips of a handshake, and the message's own way, within a
+    // retransmission.
     assert!(longest(&times) <= Duration::from_millis(1_700), "{}", longest(&times));
     let (server, client) = (world.server, world.client);
     assert_eq!(world.sessions(client, |sessions| sessions.stats().renewed), 1);
@@ -169,8 +172,8 @@ fn copies_of_records_from_other_ports_and_other_hosts_move_nothing() {
     assert_eq!(world.sessions(server, |sessions| (sessions.stats().moved, sessions.len())), (0, 1));
 }
 
-/// An attacker who sees the client's records sends some of them from another port before they arrive themselves. The longest wait
-/// of messages, and how often the session moved.
+/// An attacker who sees the client's records sends some of them from another port before they
+/// arrive themselves. The longest wait of messages, and how often the session moved.
 fn overtaken(from: From, ports: impl Fn(u64) -> Option<u16>) -> (Duration, u64) {
     let mut world = begun();
     let times = stream(&mut world, from, Duration::from_secs(4), |world, number| {
@@ -200,8 +203,8 @@ fn records_that_an_attacker_brings_sooner_from_another_port_keep_nothing_from_th
     }
 }
 
-/// A man in the middle carries everything from an address of his own for two seconds, and then nothing any more: what he did not
-/// bring goes the direct way from then on.
+/// A man in the middle carries everything from an address of his own for two seconds, and then
+/// nothing any more: what he did not bring goes the direct way from then on.
 fn left_by_the_man_in_the_middle(outside: SocketAddr, from: From) -> Duration {
     let mut world = begun();
     let times = stream(&mut world, from, Duration::from_secs(6), |world, number| match number {

@@ -1,8 +1,8 @@
 //! Writes the tables of `docs/partial-order.md`:
 //! `cargo run --release -p thinstream-studies --example partial_order -- [SEEDS]`
 //!
-//! A scene of ten objects over a path with a round-trip time of 100 ms; by default 20 seeds. Caro's eight pictures
-//! are a study of their own (`studies::pictures`).
+//! A scene of ten objects over a path with a round-trip time of 100 ms; by default 20 seeds. Caro's
+//! eight pictures are a study of their own (`studies::pictures`).
 
 use std::error::Error;
 use std::sync::Arc;

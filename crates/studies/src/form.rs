@@ -1,4 +1,5 @@
-//! Parameters as people write them: `"50ms"`, `"9600bit"`, `"10%"`; a number without a unit may stand as such.
+//! Parameters as people write them: `"50ms"`, `"9600bit"`, `"10%"`; a number without a unit may
+//! stand as such.
 
 use core::fmt::{self, Display};
 use core::str::FromStr;

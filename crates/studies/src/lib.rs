@@ -1,12 +1,15 @@
-//! The worlds of papers that are no simulation of flows over a network, or that are more than one: pure functions
-//! of parameters and a seed, behind [`lab::study::Study`].
+//! The worlds of papers that are no simulation of flows over a network, or that are more than one:
+//! pure functions of parameters and a seed, behind [`lab::study::Study`].
 //!
-//! - [`rto_wlan`]: a station walks out of its cell; what the gains of the retransmission timeout make of its
-//!   round-trip times, and of a transfer over two paths (Fallon et al., 2009).
-//! - [`tank`]: how far from its true place a tank is seen when latency varies (Petlund et al., 2008).
-//! - [`pictures`]: eight progressive pictures over a slow line, in one stream or eight (Caro et al., 2001).
+//! - [`rto_wlan`]: a station walks out of its cell; what the gains of the retransmission timeout
+//!   make of its round-trip times, and of a transfer over two paths (Fallon et al., 2009).
+//! - [`tank`]: how far from its true place a tank is seen when latency varies (Petlund et al.,
+//!   2008).
+//! - [`pictures`]: eight progressive pictures over a slow line, in one stream or eight (Caro et
+//!   al., 2001).
 //! - [`partial_order`]: the gain of partial order over streams, after the same paper.
-//! - [`schedulers`]: a thin stream beside a bulk transfer over one association, under each stream scheduler.
+//! - [`schedulers`]: a thin stream beside a bulk transfer over one association, under each stream
+//!   scheduler.
 //!
 //! [`register`] makes the studies known to plans.
 //!

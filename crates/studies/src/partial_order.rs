@@ -1,9 +1,9 @@
-//! Gain of partial order, after Caro et al. (2001): the same messages in one ordered stream, in a stream for each
-//! object, and in exactly the partial order that they need
+//! Gain of partial order, after Caro et al. (2001): the same messages in one ordered stream, in a
+//! stream for each object, and in exactly the partial order that they need
 //! ([`layers::PartialOrder`](layers::partial_order::PartialOrder)).
 //!
-//! [`scene`] is a case that streams cannot express: objects that send updates and sometimes refer to each other.
-//! The paper's own experiment is [`pictures`](crate::pictures).
+//! [`scene`] is a case that streams cannot express: objects that send updates and sometimes refer
+//! to each other. The paper's own experiment is [`pictures`](crate::pictures).
 
 mod side;
 
@@ -113,8 +113,9 @@ pub struct Outcome {
     pub violations: usize,
 }
 
-/// `objects` objects that each send an update of `size` bytes every `interval`, in turn. An update is
-/// of use after the last one of its object; every fifth also refers to the last one of another object.
+/// `objects` objects that each send an update of `size` bytes every `interval`, in turn. An update
+/// is of use after the last one of its object; every fifth also refers to the last one of another
+/// object.
 pub fn scene(objects: u16, updates: u64, interval: Duration, size: usize, seed: u64) -> Vec<Item> {
     let mut random = RandomStream::new(seed, Purpose("scene", 0));
     let (mut items, mut last) = (Vec::new(), vec![None; usize::from(objects)]);

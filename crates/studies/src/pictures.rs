@@ -1,9 +1,10 @@
-//! Eight progressive pictures over a slow line that loses packets, shown while they arrive (Caro et al., 2001,
-//! experiment R1): all in one ordered stream, or a stream for each.
+//! Eight progressive pictures over a slow line that loses packets, shown while they arrive (Caro et
+//! al., 2001, experiment R1): all in one ordered stream, or a stream for each.
 //!
-//! The pictures are [`scenes`] of the project's own, interlaced GIFs. Each is cut into parts; the parts of all
-//! eight take turns. What a picture shows at a time is what its decoder makes of the bytes that have been
-//! delivered to it by then. A GIF must be read from its beginning, so a part is of use after those before it.
+//! The pictures are [`scenes`] of the project's own, interlaced GIFs. Each is cut into parts; the
+//! parts of all eight take turns. What a picture shows at a time is what its decoder makes of the
+//! bytes that have been delivered to it by then. A GIF must be read from its beginning, so a part
+//! is of use after those before it.
 
 pub mod progressive;
 pub mod scenes;
@@ -89,8 +90,8 @@ pub struct Parameters {
     pub retransmissions: u32,
     /// The sender's recovery.
     pub policy: PolicySection,
-    /// Whether losses are repaired by timeouts only, which begin at 3 s: as plainly as a protocol of the day may
-    /// have done it.
+    /// Whether losses are repaired by timeouts only, which begin at 3 s: as plainly as a protocol
+    /// of the day may have done it.
     pub timeouts_only: bool,
     /// The first timeout (RTO.Initial) instead of the policy's.
     #[serde(deserialize_with = "form::optional")]
@@ -129,7 +130,8 @@ impl Default for Parameters {
     }
 }
 
-/// Bytes of a packet that a part leaves to headers, with room to spare: of IP, SCTP, the chunk and the item.
+/// Bytes of a packet that a part leaves to headers, with room to spare: of IP, SCTP, the chunk and
+/// the item.
 const HEADERS: usize = 96;
 
 impl Parameters {
@@ -228,8 +230,9 @@ const CONCLUSIONS: [&str; 1] = ["ahead"];
 /// The key that says how the pictures travel.
 const CARRIAGE: &str = "parameters.carriage";
 
-/// Comparison of each cell with a stream for each picture, and the one that differs from it in that all are in one
-/// stream: of the seconds in which one of the two shows more, the share in which the streams do.
+/// Comparison of each cell with a stream for each picture, and the one that differs from it in that
+/// all are in one stream: of the seconds in which one of the two shows more, the share in which the
+/// streams do.
 fn compare(cells: &[CellResults<'_>]) -> Vec<(usize, Row)> {
     let carriage = |cell: &CellResults<'_>| {
         cell.keys.iter().find(|(key, _)| key == CARRIAGE).map(|(_, value)| value.clone())
@@ -258,8 +261,8 @@ fn compare(cells: &[CellResults<'_>]) -> Vec<(usize, Row)> {
     rows
 }
 
-/// Share in percent of the points at which two curves differ where the first is above. None where they
-/// nowhere differ.
+/// Share in percent of the points at which two curves differ where the first is above. None where
+/// they nowhere differ.
 fn ahead(one: &Curve, other: &Curve) -> Option<f64> {
     let pairs = || one.points.iter().zip(&other.points).map(|(one, other)| (one.1, other.1));
     let above = pairs().filter(|(one, other)| one > other).count() as f64;
@@ -300,7 +303,8 @@ struct Viewer<'a> {
 }
 
 impl Viewer<'_> {
-    /// Bytes of each picture that its decoder has by a time: the parts from the first on without a gap.
+    /// Bytes of each picture that its decoder has by a time: the parts from the first on without a
+    /// gap.
     fn received(&self, by: Duration) -> [Vec<u8>; SCENES] {
         let mut here = vec![None; self.items.len()];
         for arrival in self.arrivals.iter().filter(|arrival| arrival.at <= by) {

@@ -1,9 +1,11 @@
-//! A station that walks out of its cell, and the gains of the retransmission timeout (Fallon et al., 2009).
+//! A station that walks out of its cell, and the gains of the retransmission timeout (Fallon et
+//! al., 2009).
 //!
-//! This is the paper's analytical study, its sections 5 and 6.2: for each of 121 pairs of gains, by how much
-//! the timeout is above the round-trip time (what a loss would wait for nothing) and in how many seconds it
-//! is below (a retransmission would be needless). Its section 6.3, a transfer over two paths, is
-//! [`transfer`]. The round-trip times themselves the paper shows as a picture only: [`walk`] makes them up.
+//! This is the paper's analytical study, its sections 5 and 6.2: for each of 121 pairs of gains, by
+//! how much the timeout is above the round-trip time (what a loss would wait for nothing) and in
+//! how many seconds it is below (a retransmission would be needless). Its section 6.3, a transfer
+//! over two paths, is [`transfer`]. The round-trip times themselves the paper shows as a picture
+//! only: [`walk`] makes them up.
 
 pub mod gains;
 #[cfg(test)]
@@ -115,8 +117,8 @@ fn follow_example(round_trips: &[Duration], rto: &RtoPolicy) -> Vec<Known> {
     round_trips.iter().map(after).collect()
 }
 
-/// Figure 1 and the numbers of section 5: a single walk that leaves at a known time, as many times as there
-/// are walks, since a single one is chance.
+/// Figure 1 and the numbers of section 5: a single walk that leaves at a known time, as many times
+/// as there are walks, since a single one is chance.
 fn show_example(parameters: &Parameters, seed: u64, sheet: &mut Sheet<'_>) {
     let onset = whole_seconds(parameters.example_onset);
     let rto = RtoPolicy { deviation: parameters.deviation, ..RecoveryPolicy::sctp_rfc().rto };
@@ -225,8 +227,8 @@ fn show_ranking(ranked: &[Ranked], sheet: &mut Sheet<'_>) {
     }
 }
 
-/// A walk as conditions of a link, from its second `from` on: half of each round-trip time, and its losses
-/// where they are asked for.
+/// A walk as conditions of a link, from its second `from` on: half of each round-trip time, and its
+/// losses where they are asked for.
 pub fn to_steps(
     profile: &walk::Profile,
     from: usize,

@@ -1,5 +1,5 @@
-//! A thin stream beside a bulk transfer over one association, under each stream scheduler, with and without interleaving
-//! of messages (RFC 8260).
+//! A thin stream beside a bulk transfer over one association, under each stream scheduler, with and
+//! without interleaving of messages (RFC 8260).
 
 #[cfg(test)]
 mod tests;

@@ -1,11 +1,12 @@
-//! The distance between the true place of a tank and the place where it is seen (Petlund et al., 2008, section 4.3):
-//! the paper played BZFlag over a network that loses packets, and whenever a chosen tank fired, noted the angle
-//! between each other tank's image and its true place.
+//! The distance between the true place of a tank and the place where it is seen (Petlund et al.,
+//! 2008, section 4.3): the paper played BZFlag over a network that loses packets, and whenever a
+//! chosen tank fired, noted the angle between each other tank's image and its true place.
 //!
-//! Here tanks drive over a field ([`field`]) and tell what they do over TCP: each to a server, which passes
-//! everything on to the tank that looks, both ways over a lossy network ([`feed`]). That tank knows the others by
-//! the last update that its application has read, and supposes that they went straight on since it came. From
-//! the angles follow how far away a perfectly aimed shot is still sure to hit, and how likely it is beyond.
+//! Here tanks drive over a field ([`field`]) and tell what they do over TCP: each to a server,
+//! which passes everything on to the tank that looks, both ways over a lossy network ([`feed`]).
+//! That tank knows the others by the last update that its application has read, and supposes that
+//! they went straight on since it came. From the angles follow how far away a perfectly aimed shot
+//! is still sure to hit, and how likely it is beyond.
 
 pub mod feed;
 pub mod field;
@@ -217,7 +218,8 @@ fn look(
     angles
 }
 
-/// The angle at `from` between two places, in degrees, by the law of cosines; none from a place to itself.
+/// The angle at `from` between two places, in degrees, by the law of cosines; none from a place to
+/// itself.
 pub fn angle(from: Place, one: Place, other: Place) -> Option<f64> {
     let (a, b, c) = (from.distance(one), from.distance(other), one.distance(other));
     let cosine = (a * a + b * b - c * c) / (2.0 * a * b);

@@ -1,4 +1,5 @@
-//! The papers' headlines with `latency` beside the papers' own modifications: the plans that docs/policies.md names.
+//! The papers' headlines with `latency` beside the papers' own modifications: the plans that
+//! docs/policies.md names.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Benchmarks against regressions: `cargo bench -p thinstream-tcp --bench segments`. A cost that should not grow with
-//! the number of holes is measured at three sizes.
+//! Benchmarks against regressions: `cargo bench -p thinstream-tcp --bench segments`. A cost that
+//! should not grow with the number of holes is measured at three sizes.
 
 #![allow(missing_docs, reason = "criterion's macros")]
 

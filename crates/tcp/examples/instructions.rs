@@ -1,4 +1,5 @@
-//! Two endpoints joined by a wire that loses nothing, to count instructions with valgrind's callgrind:
+//! Two endpoints joined by a wire that loses nothing, to count instructions with valgrind's
+//! callgrind:
 //!
 //! ```text
 //! cargo build --release -p thinstream-tcp --example instructions
@@ -6,10 +7,11 @@
 //! valgrind --tool=callgrind target/release/examples/instructions thin 20000
 //! ```
 //!
-//! `bulk|thin SEGMENTS [PRESET [CONNECTIONS]]`: with `latency`, unless another preset is named. One thin connection writes
-//! a message of 100 bytes each 4 ms, of several each one each 250 ms. It prints segments and acknowledgements; what is done
-//! before the first of them is little beside them on one connection, and is free of the set-up in the difference between
-//! two runs of other lengths, which `benches/instructions` takes.
+//! `bulk|thin SEGMENTS [PRESET [CONNECTIONS]]`: with `latency`, unless another preset is named. One
+//! thin connection writes a message of 100 bytes each 4 ms, of several each one each 250 ms. It
+//! prints segments and acknowledgements; what is done before the first of them is little beside
+//! them on one connection, and is free of the set-up in the difference between two runs of other
+//! lengths, which `benches/instructions` takes.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a measurement fails by panicking")]
 
@@ -162,7 +164,8 @@ fn accepted(wire: &mut Wire) -> ConnectionId {
     }
 }
 
-/// Sends data one way, a message on each connection in turn, and reads it there; returns the number of bytes.
+/// Sends data one way, a message on each connection in turn, and reads it there; returns the number
+/// of bytes.
 fn transfer(wire: &mut Wire, ids: &[[ConnectionId; 2]], kind: Kind, total: usize) -> usize {
     let message = kind.message();
     let interval = kind.interval(ids.len());
@@ -170,7 +173,8 @@ fn transfer(wire: &mut Wire, ids: &[[ConnectionId; 2]], kind: Kind, total: usize
     let mut next = wire.now;
     let mut turns = ids.iter().cycle();
     while received < total {
-        // Bulk as much as fits, a thin stream a message each interval: of one connection a few are in flight.
+        // Bulk as much as fits, a thin stream a message each interval: of one connection a few are
+        // in flight.
         while sent < total && (kind == Kind::Bulk || next <= wire.now) {
             let data = message.slice(..message.len().min(total - sent));
             let [id, _] = turns.next().unwrap();

@@ -110,8 +110,8 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// Moves the initial sequence number after those of an older connection, which ended at `old` (RFC 9293,
-    /// section 3.6.1).
+    /// Moves the initial sequence number after those of an older connection, which ended at `old`
+    /// (RFC 9293, section 3.6.1).
     pub(crate) fn after(self, old: SeqNumber) -> Identity {
         let is_after = self.iss.is_after(old);
         let iss = if is_after { self.iss } else { old.advance(u32::from(u16::MAX) + 2) };
@@ -119,8 +119,8 @@ impl Identity {
     }
 }
 
-/// A connection, read only; [`Endpoint::connection_mut`](crate::Endpoint::connection_mut) lends it for calls that
-/// change it.
+/// A connection, read only; [`Endpoint::connection_mut`](crate::Endpoint::connection_mut) lends it
+/// for calls that change it.
 #[derive(Debug)]
 pub struct Connection {
     pub(crate) options: Arc<ConnectionOptions>,
@@ -141,7 +141,8 @@ pub struct Connection {
     path_mtu: PathMtu,
     /// MSS option of the peer's SYN.
     peer_mss: u16,
-    /// Whether a congestion mark is echoed, until the peer confirms with CWR (RFC 3168, section 6.1.3).
+    /// Whether a congestion mark is echoed, until the peer confirms with CWR (RFC 3168, section
+    /// 6.1.3).
     echoes_congestion: bool,
     /// Whether the application has closed both directions.
     closed: bool,
@@ -353,7 +354,8 @@ impl Connection {
         self.rx.memory() == MemoryState::Ease
     }
 
-    /// Updates the shared memory state, and this connection's share of it for data to send, in bytes.
+    /// Updates the shared memory state, and this connection's share of it for data to send, in
+    /// bytes.
     pub(crate) fn set_memory(&mut self, state: MemoryState, share: usize) {
         self.rx.set_memory(state);
         self.tx.set_share(share);
@@ -405,7 +407,8 @@ impl Connection {
         self.tx.recovery_mut().advise(now, advice)
     }
 
-    /// State of the path with the lowest `most` units in flight, for [advice](recovery::Advice); `None` for an unknown path.
+    /// State of the path with the lowest `most` units in flight, for [advice](recovery::Advice);
+    /// `None` for an unknown path.
     pub fn path_view(&self, path: PathId, most: usize) -> Option<PathView> {
         self.tx.recovery().view(path, most)
     }
@@ -417,9 +420,9 @@ impl Connection {
 
     // ---- numbers -------------------------------------------------------------------------------
 
-    /// The MSS option of this side's SYN (RFC 9293, section 3.7.1): the segment size of its link. An MTU reported
-    /// by ICMP applies to the way to the peer. With IPv6, where routers do not fragment, it is assumed for the way
-    /// back too.
+    /// The MSS option of this side's SYN (RFC 9293, section 3.7.1): the segment size of its link.
+    /// An MTU reported by ICMP applies to the way to the peer. With IPv6, where routers do not
+    /// fragment, it is assumed for the way back too.
     fn advertised_mss(&self) -> u16 {
         let is_ipv6 = self.local.is_ipv6();
         let mtu = if is_ipv6 { self.path_mtu.get() } else { self.options.path_mtu };

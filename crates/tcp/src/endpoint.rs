@@ -1,13 +1,14 @@
-//! An endpoint: dispatches each segment to its connection, answers segments that need no state, and drives all
-//! connections with one clock and one outbox.
+//! An endpoint: dispatches each segment to its connection, answers segments that need no state, and
+//! drives all connections with one clock and one outbox.
 //!
 //! Inputs: [`Endpoint::handle_datagram`](base::Machine::handle_datagram),
 //! [`Endpoint::handle_icmp`](base::Machine::handle_icmp),
 //! [`Endpoint::handle_timeout`](base::Machine::handle_timeout) and the application's calls
-//! ([`Endpoint::connect`], [`Endpoint::release`], and those of a connection that [`Endpoint::connection_mut`] lends). Outputs:
+//! ([`Endpoint::connect`], [`Endpoint::release`], and those of a connection that
+//! [`Endpoint::connection_mut`] lends). Outputs:
 //! [`Endpoint::poll_transmit`](base::Machine::poll_transmit),
-//! [`Endpoint::poll_timeout`](base::Machine::poll_timeout) and [`Endpoint::poll_event`]. After any input
-//! the driver drains the outputs.
+//! [`Endpoint::poll_timeout`](base::Machine::poll_timeout) and [`Endpoint::poll_event`]. After any
+//! input the driver drains the outputs.
 
 mod arrives;
 mod connect;
@@ -87,8 +88,8 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// An endpoint whose initial sequence numbers, ports and keys come from `random`: seed it from the system
-    /// unless the run must be reproducible.
+    /// An endpoint whose initial sequence numbers, ports and keys come from `random`: seed it from
+    /// the system unless the run must be reproducible.
     pub fn new(options: EndpointOptions, mut random: RandomStream) -> Self {
         let secrets = Secrets::draw(&options, &mut random);
         let [table, time_waits, resets] = [(); 3].map(|()| HashKey::draw(&mut random));
@@ -125,8 +126,8 @@ impl Endpoint {
         ConnectionMut::new(self, id)
     }
 
-    /// All connections, read only, in no particular order. These include half-open ones, and those in TIME-WAIT
-    /// that were not released.
+    /// All connections, read only, in no particular order. These include half-open ones, and those
+    /// in TIME-WAIT that were not released.
     pub fn connections(&self) -> impl Iterator<Item = (ConnectionId, &Connection)> {
         self.table.iter().map(|(id, slot)| (id, &slot.connection))
     }
@@ -156,8 +157,9 @@ impl Endpoint {
         self.memory.budget().held()
     }
 
-    /// Replaces [`EndpointOptions::memory`]. New connections may exceed the limit by `reserve` bytes, by default an
-    /// eighth of the limit. Memory held at present is reclaimed by later inputs as far as the new limits require.
+    /// Replaces [`EndpointOptions::memory`]. New connections may exceed the limit by `reserve`
+    /// bytes, by default an eighth of the limit. Memory held at present is reclaimed by later
+    /// inputs as far as the new limits require.
     pub fn set_memory_limits(&mut self, limits: MemoryLimits, reserve: usize) {
         self.memory.budget_mut().set_limits(limits, reserve);
     }

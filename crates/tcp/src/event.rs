@@ -11,7 +11,8 @@ pub struct ListenerId(pub(crate) u32);
 pub enum Event {
     /// A connection that this side opened is established.
     Established,
-    /// A connection that a peer opened is established: [`Endpoint::accept`](crate::Endpoint::accept) returns it.
+    /// A connection that a peer opened is established:
+    /// [`Endpoint::accept`](crate::Endpoint::accept) returns it.
     Incoming {
         /// Listener whose queue holds the connection.
         listener: ListenerId,
@@ -35,20 +36,20 @@ pub enum Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SoftError {
     /// ICMP reported an unreachable port or protocol at the peer. This ends an attempt to open
-    /// ([`Failure::NoListener`]), but not an established connection, since an attacker may forge it (RFC 5927,
-    /// section 5.2).
+    /// ([`Failure::NoListener`]), but not an established connection, since an attacker may forge it
+    /// (RFC 5927, section 5.2).
     NoListener,
-    /// ICMP reported that a segment did not reach the peer: no route, a host that is down, a header that a router
-    /// rejects.
+    /// ICMP reported that a segment did not reach the peer: no route, a host that is down, a header
+    /// that a router rejects.
     Unreachable,
-    /// The retransmission timer expired [`SoftError::R1`] times in a row without progress (R1 of RFC 9293, section
-    /// 3.8.3).
+    /// The retransmission timer expired [`SoftError::R1`] times in a row without progress (R1 of
+    /// RFC 9293, section 3.8.3).
     Retransmissions,
 }
 
 impl SoftError {
-    /// R1: the number of retransmissions of a segment or SYN after which [`SoftError::Retransmissions`] is
-    /// reported, at least three (RFC 9293, section 3.8.3).
+    /// R1: the number of retransmissions of a segment or SYN after which
+    /// [`SoftError::Retransmissions`] is reported, at least three (RFC 9293, section 3.8.3).
     pub const R1: u8 = 3;
 }
 
@@ -77,14 +78,16 @@ pub enum Failure {
     Unreachable,
     /// The peer stopped acknowledging.
     TimedOut,
-    /// The peer stopped answering keep-alive probes ([`keep_alive`](crate::ConnectionOptions::keep_alive),
+    /// The peer stopped answering keep-alive probes
+    /// ([`keep_alive`](crate::ConnectionOptions::keep_alive),
     /// [`dead_after`](crate::ConnectionOptions::dead_after)).
     KeepAlive,
     /// Data stayed unacknowledged for longer than the user timeout.
     UserTimeout,
     /// This side's application aborted, or closed with unread data or without lingering.
     Aborted,
-    /// The connections together held more memory than the limit allows, and this one made no progress for a minute.
+    /// The connections together held more memory than the limit allows, and this one made no
+    /// progress for a minute.
     NoMemory,
     /// The peer did not send FIN within the time allowed to a connection without an application.
     FinWait2,

@@ -7,7 +7,8 @@ use crate::options::KeepAlive;
 /// The peer's silence, and the number of probes in it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Silence {
-    /// Arrival of the peer's last segment, moved later by any time for which this process was suspended.
+    /// Arrival of the peer's last segment, moved later by any time for which this process was
+    /// suspended.
     since: Instant,
     /// Number of probes sent since then.
     probes: u8,
@@ -44,14 +45,15 @@ impl Silence {
         self.probes
     }
 
-    /// Instant of the next action: the first probe after the idle time, further ones at their interval, and the end
-    /// one interval after the last.
+    /// Instant of the next action: the first probe after the idle time, further ones at their
+    /// interval, and the end one interval after the last.
     pub(crate) fn due(&self, options: &KeepAlive) -> Instant {
         self.since + options.idle + options.interval * u64::from(self.probes)
     }
 
-    /// The action due at `now`; a probe counts as sent. A process that was suspended probes the peer for as long as
-    /// any other before it gives up, since it could not receive during the suspension.
+    /// The action due at `now`; a probe counts as sent. A process that was suspended probes the
+    /// peer for as long as any other before it gives up, since it could not receive during the
+    /// suspension.
     pub(crate) fn on_timeout(&mut self, now: Instant, options: &KeepAlive) -> Due {
         let due = self.due(options);
         if now < due {

@@ -1,20 +1,22 @@
-//! TCP (RFC 9293) as a sans-IO machine: an [`Endpoint`] with its connections and listeners, on the loss
-//! recovery of the `recovery` crate.
+//! TCP (RFC 9293) as a sans-IO machine: an [`Endpoint`] with its connections and listeners, on the
+//! loss recovery of the `recovery` crate.
 //!
 //! Nothing here reads a clock, opens a socket or draws ambient randomness: the driver passes `now`,
 //! segments and a seeded random stream in, and carries segments and events out. The contract is
-//! [`base::Machine`]; a datagram is a segment, what an IP packet carries, and the ports of its addresses
-//! are 0.
+//! [`base::Machine`]; a datagram is a segment, what an IP packet carries, and the ports of its
+//! addresses are 0.
 //!
 //! - [`wire`]: segments and their options, parsed and emitted.
 //! - [`rx`]: the receiving side: reassembly, window, acknowledgements.
 //! - [`tx`]: the sending side: buffer, segments, and the recovery that it shares with SCTP.
 //! - [`Connection`]: one connection and its states.
-//! - [`Endpoint`]: dispatch of segments to connections, listeners, and answers without a connection.
-//! - [`ConnectionOptions`], [`ListenOptions`], [`EndpointOptions`]: the settings; [`ConnectionInfo`]: a snapshot of
-//!   a connection's state.
+//! - [`Endpoint`]: dispatch of segments to connections, listeners, and answers without a
+//!   connection.
+//! - [`ConnectionOptions`], [`ListenOptions`], [`EndpointOptions`]: the settings;
+//!   [`ConnectionInfo`]: a snapshot of a connection's state.
 //!
-//! Inside, sequence numbers are offsets of 64 bits that never wrap: SYN has offset 0, data begins at 1.
+//! Inside, sequence numbers are offsets of 64 bits that never wrap: SYN has offset 0, data begins
+//! at 1.
 //!
 //! Two endpoints that talk in memory, without sockets:
 //!

@@ -1,4 +1,5 @@
-//! Memory that a connection holds of the endpoint's budget; the limits are those of [`::endpoint::memory`].
+//! Memory that a connection holds of the endpoint's budget; the limits are those of
+//! [`::endpoint::memory`].
 
 pub(crate) use ::endpoint::memory::LEAST;
 pub use ::endpoint::memory::{MemoryLimits, MemoryState};

@@ -9,7 +9,8 @@ use recovery::RecoveryPolicy;
 use crate::memory::MemoryLimits;
 use crate::tx::{Nagle, WindowProbe};
 
-/// Options of a connection. Negotiated options take effect when the connection is opened; the others may change at
+/// Options of a connection. Negotiated options take effect when the connection is opened; the
+/// others may change at
 /// any time ([`ConnectionMut::set_options`](crate::ConnectionMut::set_options)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionOptions {
@@ -28,16 +29,16 @@ pub struct ConnectionOptions {
     pub send_buffer: usize,
     /// Most bytes waiting for the application to read them, which the window advertises.
     pub receive_buffer: usize,
-    /// Bytes to which the receive buffer may grow for a fast connection on a long path; a value of at most
-    /// `receive_buffer` disables growth. It determines the window scale.
+    /// Bytes to which the receive buffer may grow for a fast connection on a long path; a value of
+    /// at most `receive_buffer` disables growth. It determines the window scale.
     pub receive_buffer_max: usize,
-    /// Largest segment sent and asked for, in bytes of payload without options (TCP_MAXSEG); `None`: derived from
-    /// the path MTU (RFC 9293, section 3.7.1).
+    /// Largest segment sent and asked for, in bytes of payload without options (TCP_MAXSEG);
+    /// `None`: derived from the path MTU (RFC 9293, section 3.7.1).
     pub max_segment: Option<u16>,
     /// Whether to offer the window scale option (RFC 7323, section 2).
     pub window_scaling: bool,
-    /// The offered shift, at most 14 (RFC 7323, section 2.3: a larger one counts as 14); `None`: the smallest that
-    /// suffices for the largest receive buffer.
+    /// The offered shift, at most 14 (RFC 7323, section 2.3: a larger one counts as 14); `None`:
+    /// the smallest that suffices for the largest receive buffer.
     pub window_shift: Option<u8>,
     /// Whether to offer timestamps (RFC 7323, section 3).
     pub timestamps: bool,
@@ -45,70 +46,79 @@ pub struct ConnectionOptions {
     pub sack: bool,
     /// Explicit congestion notification (RFC 3168).
     pub ecn: EcnMode,
-    /// Whether a reset must carry exactly the expected number, others within the window being answered by a
-    /// challenge ACK (RFC 5961, section 3). If off, any reset within the window counts.
+    /// Whether a reset must carry exactly the expected number, others within the window being
+    /// answered by a challenge ACK (RFC 5961, section 3). If off, any reset within the window
+    /// counts.
     pub strict_resets: bool,
-    /// Whether a SYN in mid-connection is answered by a challenge ACK (RFC 5961, section 4). If off, a SYN within
-    /// the window resets the connection.
+    /// Whether a SYN in mid-connection is answered by a challenge ACK (RFC 5961, section 4). If
+    /// off, a SYN within the window resets the connection.
     pub strict_syns: bool,
-    /// Most ACKs in answer to unacceptable segments, challenge ACKs included, per `challenge_ack_interval` (RFC
-    /// 5961, section 7).
+    /// Most ACKs in answer to unacceptable segments, challenge ACKs included, per
+    /// `challenge_ack_interval` (RFC 5961, section 7).
     pub challenge_acks: u8,
     /// Interval in which at most `challenge_acks` are sent.
     pub challenge_ack_interval: Duration,
-    /// Whether segments without timestamps are accepted after timestamps were negotiated; RFC 7323, section 3.2,
-    /// requires that they are dropped.
+    /// Whether segments without timestamps are accepted after timestamps were negotiated; RFC
+    /// 7323, section 3.2, requires that they are dropped.
     pub tolerate_missing_timestamps: bool,
     /// Probes of an idle connection (RFC 9293, section 3.8.4); `None`: no probes.
     pub keep_alive: Option<KeepAlive>,
-    /// Silence of the peer after which the connection ends with [`Failure::KeepAlive`](crate::Failure::KeepAlive),
-    /// idle or not, whatever `retries` and `user_timeout` say. After a third of it the peer is probed at intervals
-    /// of a thirtieth ([`KeepAlive::within`]), even while data is outstanding: an idle connection exchanges one
-    /// packet without data and its answer per third. Outages of up to two thirds of it are survived, and of nearly
-    /// all of it if the connection was not idle before. Never less than four round trips, each with four times its
-    /// variation. `keep_alive` has no effect beside it. `None` leaves the detection of a dead peer to `keep_alive`,
-    /// `user_timeout` and `retries`.
+    /// Silence of the peer after which the connection ends with
+    /// [`Failure::KeepAlive`](crate::Failure::KeepAlive), idle or not, whatever `retries` and
+    /// `user_timeout` say. After a third of it the peer is probed at intervals of a thirtieth
+    /// ([`KeepAlive::within`]), even while data is outstanding: an idle connection exchanges one
+    /// packet without data and its answer per third. Outages of up to two thirds of it are
+    /// survived, and of nearly all of it if the connection was not idle before. Never less
+    /// than four round trips, each with four times its variation. `keep_alive` has no effect
+    /// beside it. `None` leaves the detection of a dead peer to `keep_alive`, `user_timeout`
+    /// and `retries`.
     pub dead_after: Option<Duration>,
-    /// Longest time for which data may stay unacknowledged before the connection fails (RFC 9293, section 3.8.3;
-    /// TCP_USER_TIMEOUT); `None`: only `retries` limits it.
+    /// Longest time for which data may stay unacknowledged before the connection fails (RFC 9293,
+    /// section 3.8.3; TCP_USER_TIMEOUT); `None`: only `retries` limits it.
     pub user_timeout: Option<Duration>,
-    /// Whether to send the user timeout to the peer, and to adopt the peer's if none is set here (RFC 5482).
+    /// Whether to send the user timeout to the peer, and to adopt the peer's if none is set here
+    /// (RFC 5482).
     pub user_timeout_option: bool,
-    /// Treatment of unsent data at [`ConnectionMut::close`](crate::ConnectionMut::close) (SO_LINGER): `None` sends
-    /// it in the background, zero resets the connection, any other duration resets it once that has passed.
+    /// Treatment of unsent data at [`ConnectionMut::close`](crate::ConnectionMut::close)
+    /// (SO_LINGER): `None` sends it in the background, zero resets the connection, any other
+    /// duration resets it once that has passed.
     pub linger: Option<Duration>,
     /// Initial path MTU: bytes of an IP packet.
     pub path_mtu: u16,
-    /// Whether segments are sent with fragmentation forbidden, and ICMP and lost large segments may lower the path
-    /// MTU (RFC 1191, RFC 8201, RFC 4821).
+    /// Whether segments are sent with fragmentation forbidden, and ICMP and lost large segments
+    /// may lower the path MTU (RFC 1191, RFC 8201, RFC 4821).
     pub path_mtu_discovery: bool,
-    /// Differentiated services codepoint of sent segments, 0 to 63; may change at any time (RFC 9293, section
-    /// 3.9.1.9). Answers for a connection that the application has released have 0.
+    /// Differentiated services codepoint of sent segments, 0 to 63; may change at any time (RFC
+    /// 9293, section 3.9.1.9). Answers for a connection that the application has released have
+    /// 0.
     pub dscp: u8,
-    /// Time to live or hop limit of sent segments, 1 to 255 (RFC 9293, section 3.9.2); 0 counts as 1.
+    /// Time to live or hop limit of sent segments, 1 to 255 (RFC 9293, section 3.9.2); 0 counts as
+    /// 1.
     pub hop_limit: u8,
-    /// Whether [`Event::SoftError`](crate::Event::SoftError) reports conditions that hinder a connection without
-    /// ending it (RFC 9293, section 3.9.1.8).
+    /// Whether [`Event::SoftError`](crate::Event::SoftError) reports conditions that hinder a
+    /// connection without ending it (RFC 9293, section 3.9.1.8).
     pub soft_errors: bool,
-    /// Whether urgent data is delivered in the stream, as RFC 6093 recommends; otherwise its last byte is removed
-    /// from the stream (SO_OOBINLINE off).
+    /// Whether urgent data is delivered in the stream, as RFC 6093 recommends; otherwise its last
+    /// byte is removed from the stream (SO_OOBINLINE off).
     pub urgent_inline: bool,
     /// Duration of TIME-WAIT: twice the maximum segment lifetime (RFC 9293, section 3.4.2).
     pub time_wait: Duration,
     /// Longest wait of a released connection for the peer's FIN; `None`: unlimited.
     pub fin_wait_2: Option<Duration>,
-    /// Longest time without progress of a released connection that still has data to send: a peer that keeps its
-    /// window closed would otherwise keep it for ever. `None`: as long as the peer answers.
+    /// Longest time without progress of a released connection that still has data to send: a peer
+    /// that keeps its window closed would otherwise keep it for ever. `None`: as long as the
+    /// peer answers.
     pub orphan_timeout: Option<Duration>,
-    /// Most retransmissions of the SYN of a side that opens (R2 for SYN of RFC 9293, section 3.8.3, which requires
-    /// at least three minutes).
+    /// Most retransmissions of the SYN of a side that opens (R2 for SYN of RFC 9293, section
+    /// 3.8.3, which requires at least three minutes).
     pub syn_retries: u8,
     /// Longest duration of opening; `None`: only `syn_retries` limits it.
     pub syn_time_limit: Option<Duration>,
-    /// Number of SYN retransmissions that still ask for ECN, which might be the reason for the missing answer (RFC
-    /// 3168, section 6.1.1.1).
+    /// Number of SYN retransmissions that still ask for ECN, which might be the reason for the
+    /// missing answer (RFC 3168, section 6.1.1.1).
     pub ecn_syn_retries: u8,
-    /// Number of SYN retransmissions by a side that opens that still carry options besides the MSS; `None`: all.
+    /// Number of SYN retransmissions by a side that opens that still carry options besides the
+    /// MSS; `None`: all.
     pub option_syn_retries: Option<u8>,
     /// Most retransmissions of a SYN ACK.
     pub syn_ack_retries: u8,
@@ -209,8 +219,9 @@ impl Default for KeepAlive {
 }
 
 impl KeepAlive {
-    /// Probes that find a peer dead after a silence of `span`: the first after a third of it, then one per
-    /// thirtieth. With 30 % of loss each way, all twenty probes of a living peer are lost once in 700,000 silences.
+    /// Probes that find a peer dead after a silence of `span`: the first after a third of it, then
+    /// one per thirtieth. With 30 % of loss each way, all twenty probes of a living peer are
+    /// lost once in 700,000 silences.
     pub fn within(span: Duration) -> KeepAlive {
         KeepAlive { idle: span / 3, interval: span / 30, probes: 20 }
     }
@@ -267,16 +278,18 @@ pub struct EndpointOptions {
     pub max_time_wait: usize,
     /// Most resets per second to one host for segments without a connection.
     pub resets_per_second: u32,
-    /// Whether other endpoints have connections at the same addresses: a segment that belongs to no connection here and opens
-    /// none waits for [`Endpoint::take_stray`](crate::Endpoint::take_stray) instead of being refused.
+    /// Whether other endpoints have connections at the same addresses: a segment that belongs to
+    /// no connection here and opens none waits for
+    /// [`Endpoint::take_stray`](crate::Endpoint::take_stray) instead of being refused.
     pub hands_over: bool,
     /// Ephemeral ports (RFC 6056, section 3.2).
     pub ephemeral_ports: RangeInclusive<u16>,
-    /// The initial sequence number of every connection, for replays and for tests such as of wrapping numbers;
-    /// `None`, the secure value, computes it by RFC 6528: a number that an attacker can guess is half of a forged
-    /// segment.
+    /// The initial sequence number of every connection, for replays and for tests such as of
+    /// wrapping numbers; `None`, the secure value, computes it by RFC 6528: a number that an
+    /// attacker can guess is half of a forged segment.
     pub initial_sequence: Option<u32>,
-    /// The timestamp clock's offset in every connection, for replays and tests; `None`: derived from a key.
+    /// The timestamp clock's offset in every connection, for replays and tests; `None`: derived
+    /// from a key.
     pub timestamp_offset: Option<u32>,
 }
 

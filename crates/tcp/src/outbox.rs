@@ -9,8 +9,8 @@ use crate::wire::{Pseudo, Segment};
 /// Most bytes of a segment's header, with options (RFC 9293, section 3.1).
 const MOST_HEADERS: usize = 60;
 
-/// Writes a segment with its payload, and returns the bytes in the buffer's head. A single piece goes to the tail if the
-/// buffer has one, without a checksum. Several are copied, with a checksum.
+/// Writes a segment with its payload, and returns the bytes in the buffer's head. A single piece
+/// goes to the tail if the buffer has one, without a checksum. Several are copied, with a checksum.
 pub(crate) fn put(
     buffer: &mut dyn TransmitBuffer,
     segment: &Segment,

@@ -1,8 +1,9 @@
-//! The path MTU of a connection (RFC 1191, RFC 8201), and its search if no router reports it (RFC 4821; the terms
-//! are RFC 8899's; black holes: RFC 2923).
+//! The path MTU of a connection (RFC 1191, RFC 8201), and its search if no router reports it (RFC
+//! 4821; the terms are RFC 8899's; black holes: RFC 2923).
 //!
-//! Initially segments are as large as the link allows. ICMP lowers that, and so do large segments that vanish while
-//! small ones arrive; then the path MTU is searched from below, with a larger segment of queued data as the probe.
+//! Initially segments are as large as the link allows. ICMP lowers that, and so do large segments
+//! that vanish while small ones arrive; then the path MTU is searched from below, with a larger
+//! segment of queued data as the probe.
 
 use core::ops::Range;
 
@@ -10,8 +11,8 @@ use base::Instant;
 use recovery::path_mtu::{PathMtuSearch, SizeLimits, Suspicion};
 use recovery::policy::{IPV4_MIN_MTU, IPV6_MIN_MTU, PathMtuPolicy};
 
-/// IPv4 packets smaller than this are fragmented rather than made smaller: a message that asks for less is more
-/// likely forged than a router's.
+/// IPv4 packets smaller than this are fragmented rather than made smaller: a message that asks for
+/// less is more likely forged than a router's.
 const SMALLEST_WHOLE: u16 = 552;
 
 /// The path MTU of a connection: bytes of an IP packet.
@@ -22,8 +23,8 @@ pub(crate) struct PathMtu {
     is_ipv6: bool,
     /// Whether routers may fragment packets.
     may_fragment: bool,
-    /// The search, once there is evidence that the path carries less than the link. A probe is identified by the
-    /// range of its bytes.
+    /// The search, once there is evidence that the path carries less than the link. A probe is
+    /// identified by the range of its bytes.
     search: Option<Box<PathMtuSearch<Range<u64>>>>,
 }
 
@@ -58,9 +59,9 @@ impl PathMtu {
 
     // ---- smaller -------------------------------------------------------------------------------
 
-    /// A verified ICMP message reports that a packet was too big for a link with MTU `mtu`, 0 if the router does
-    /// not report it (RFC 1191, section 5). `packet`: upper bound of the quoted packet's bytes. Returns whether the
-    /// MTU changed.
+    /// A verified ICMP message reports that a packet was too big for a link with MTU `mtu`, 0 if
+    /// the router does not report it (RFC 1191, section 5). `packet`: upper bound of the quoted
+    /// packet's bytes. Returns whether the MTU changed.
     pub(crate) fn on_too_big(
         &mut self,
         now: Instant,
@@ -92,9 +93,10 @@ impl PathMtu {
         self.get() < before
     }
 
-    /// A segment that makes packets of `packet` bytes was lost `expiries` times in a row. Its size may be the
-    /// reason, and no ICMP may arrive; but more often the whole path is down (RFC 4821, section 7.7). Hence small
-    /// and large segments alternate, and the result is which of them arrives.
+    /// A segment that makes packets of `packet` bytes was lost `expiries` times in a row. Its size
+    /// may be the reason, and no ICMP may arrive; but more often the whole path is down (RFC
+    /// 4821, section 7.7). Hence small and large segments alternate, and the result is which of
+    /// them arrives.
     pub(crate) fn on_expiry(
         &mut self,
         expiries: u8,
@@ -106,7 +108,8 @@ impl PathMtu {
         suspicion
     }
 
-    /// Data was acknowledged. Returns whether this proves that large segments vanish because of their size.
+    /// Data was acknowledged. Returns whether this proves that large segments vanish because of
+    /// their size.
     pub(crate) fn on_progress(&mut self, now: Instant, policy: &PathMtuPolicy) -> bool {
         let search = self.search.as_mut().filter(|search| search.is_suspected());
         search.is_some_and(|search| {
@@ -155,7 +158,8 @@ impl PathMtu {
         self.end_at_largest();
     }
 
-    /// Data between these offsets is retransmitted: a probe among it is lost, because of its size or by chance.
+    /// Data between these offsets is retransmitted: a probe among it is lost, because of its size
+    /// or by chance.
     pub(crate) fn on_sent_again(
         &mut self,
         now: Instant,
@@ -169,9 +173,9 @@ impl PathMtu {
         }
     }
 
-    /// A router reports that a packet larger than those in use was too big for a link with MTU `mtu`. If that was
-    /// the probe, `mtu` is the next size; if large packets were suspected, it confirms the suspicion. Returns
-    /// whether the MTU changed.
+    /// A router reports that a packet larger than those in use was too big for a link with MTU
+    /// `mtu`. If that was the probe, `mtu` is the next size; if large packets were suspected,
+    /// it confirms the suspicion. Returns whether the MTU changed.
     fn on_larger_too_big(&mut self, now: Instant, mtu: u16, policy: &PathMtuPolicy) -> bool {
         let Some(search) = &mut self.search else { return false };
         let before = search.size();

@@ -1,11 +1,12 @@
 //! The receiving side of a connection: reassembly, window, acknowledgements, timestamps.
 //!
-//! All numbers are offsets of 64 bits (see [`SequenceMap`](crate::wire::SequenceMap)). The connection passes
-//! arriving segments to the [`Receiver`], and asks it for the acknowledgement of each outgoing segment.
+//! All numbers are offsets of 64 bits (see [`SequenceMap`](crate::wire::SequenceMap)). The
+//! connection passes arriving segments to the [`Receiver`], and asks it for the acknowledgement of
+//! each outgoing segment.
 //!
-//! A peer can make it keep at most a multiple of the receive buffer: small payloads are copied together, pieces out
-//! of order are charged with their overhead, and excess is dropped as if it had been lost. The cost of a segment
-//! grows with the logarithm of the number of holes.
+//! A peer can make it keep at most a multiple of the receive buffer: small payloads are copied
+//! together, pieces out of order are charged with their overhead, and excess is dropped as if it
+//! had been lost. The cost of a segment grows with the logarithm of the number of holes.
 
 mod acknowledgement;
 mod arrival;

@@ -1,7 +1,8 @@
-//! Segments on the wire (RFC 9293, section 3.1): parsed without a copy, emitted with their checksum.
+//! Segments on the wire (RFC 9293, section 3.1): parsed without a copy, emitted with their
+//! checksum.
 //!
-//! Sequence numbers only wrap here: [`SequenceMap`] converts them to the offsets of 64 bits that all other code
-//! uses, and back.
+//! Sequence numbers only wrap here: [`SequenceMap`] converts them to the offsets of 64 bits that
+//! all other code uses, and back.
 
 mod checksum;
 mod error;

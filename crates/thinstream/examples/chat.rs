@@ -1,7 +1,8 @@
-//! A chat with rooms. A room is a stream: who speaks in it is in it, and a loss in one room holds up no other.
+//! A chat with rooms. A room is a stream: who speaks in it is in it, and a loss in one room holds
+//! up no other.
 //!
-//! `cargo run -p thinstream --example chat` is the server; with the arguments `HOST:PORT FINGERPRINT NAME` it is a client,
-//! whose line `3 hello` goes to room 3.
+//! `cargo run -p thinstream --example chat` is the server; with the arguments `HOST:PORT
+//! FINGERPRINT NAME` it is a client, whose line `3 hello` goes to room 3.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;

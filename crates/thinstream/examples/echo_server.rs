@@ -1,5 +1,6 @@
-//! Sends every message back on the stream on which it came, encrypted. Clients know the server by the fingerprint that it
-//! prints, which lasts as long as the server runs: see `EndpointOptions::identity`.
+//! Sends every message back on the stream on which it came, encrypted. Clients know the server by
+//! the fingerprint that it prints, which lasts as long as the server runs: see
+//! `EndpointOptions::identity`.
 
 use thinstream::{Association, Endpoint, EndpointOptions};
 

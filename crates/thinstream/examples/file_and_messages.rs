@@ -1,7 +1,9 @@
-//! A file beside thin messages, on one association: the file takes what the messages leave, and no message waits behind it.
+//! A file beside thin messages, on one association: the file takes what the messages leave, and no
+//! message waits behind it.
 //!
-//! Both ends offer interleaving (RFC 8260), so that a message goes between two parts of the file, and the sender gives streams
-//! priorities. `cargo run -p thinstream --example file_and_messages` runs both ends in one process.
+//! Both ends offer interleaving (RFC 8260), so that a message goes between two parts of the file,
+//! and the sender gives streams priorities. `cargo run -p thinstream --example file_and_messages`
+//! runs both ends in one process.
 
 use std::time::{Duration, Instant};
 

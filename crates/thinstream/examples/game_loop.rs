@@ -1,7 +1,8 @@
-//! A plain game loop, 60 frames a second, that never waits for the network: each frame takes what has come and sends what is
-//! new. The sockets live on a thread of tokio that the game never sees.
+//! A plain game loop, 60 frames a second, that never waits for the network: each frame takes what
+//! has come and sends what is new. The sockets live on a thread of tokio that the game never sees.
 //!
-//! `cargo run -p thinstream --example game_loop` runs a server and a client, both of this kind, in one process.
+//! `cargo run -p thinstream --example game_loop` runs a server and a client, both of this kind, in
+//! one process.
 
 use std::time::Duration;
 
@@ -48,7 +49,8 @@ impl Net {
         Ok(())
     }
 
-    /// Takes in who has connected and what has come, in the order of the peers. Those who have left are gone after it.
+    /// Takes in who has connected and what has come, in the order of the peers. Those who have left
+    /// are gone after it.
     pub fn poll(&mut self, mut on_message: impl FnMut(usize, Bytes)) {
         while let Ok(Some(peer)) = self.endpoint.try_accept() {
             self.peers.push(peer);
@@ -72,7 +74,8 @@ impl Net {
         self.runtime.block_on(self.endpoint.close());
     }
 
-    /// Sends to every peer what is worth nothing after a tenth of a second; returns how many had no room for it.
+    /// Sends to every peer what is worth nothing after a tenth of a second; returns how many had no
+    /// room for it.
     pub fn broadcast(&self, message: &Bytes) -> usize {
         let options =
             SendOptions { unordered: true, ..SendOptions::expiring(Duration::from_millis(100)) };

@@ -1,5 +1,6 @@
-//! The state of a game at 30 Hz: the newest value wins. A state that is lost is resent only while it is young enough to
-//! matter, states overtake each other, and the player draws the newest one that has come.
+//! The state of a game at 30 Hz: the newest value wins. A state that is lost is resent only while
+//! it is young enough to matter, states overtake each other, and the player draws the newest one
+//! that has come.
 //!
 //! `cargo run -p thinstream --example game_state` runs a server and a player in one process.
 
@@ -13,7 +14,8 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 const TICK: Duration = Duration::from_nanos(1_000_000_000 / 30);
-/// After three newer states this one interests no one: whatever is left of it is given up, even in the middle of a repair.
+/// After three newer states this one interests no one: whatever is left of it is given up, even in
+/// the middle of a repair.
 const USEFUL: Duration = Duration::from_millis(100);
 /// A player who is not heard for so long has left.
 const GONE: Duration = Duration::from_secs(5);

@@ -1,6 +1,8 @@
-//! Allocations and wake-ups of a message of the library's interface: both ends on one thread, over loopback.
+//! Allocations and wake-ups of a message of the library's interface: both ends on one thread, over
+//! loopback.
 //!
-//! `cargo run --release -p thinstream --example message_cost` prints the table of `docs/performance.md`.
+//! `cargo run --release -p thinstream --example message_cost` prints the table of
+//! `docs/performance.md`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,7 +1,9 @@
-//! Remote control with a deadman switch: the machine moves only while fresh commands come. A command that is late is given up
-//! where it was sent, so that none is obeyed that its operator has long taken back.
+//! Remote control with a deadman switch: the machine moves only while fresh commands come. A
+//! command that is late is given up where it was sent, so that none is obeyed that its operator has
+//! long taken back.
 //!
-//! `cargo run -p thinstream --example remote_control` runs a machine, and an operator who lets go, in one process.
+//! `cargo run -p thinstream --example remote_control` runs a machine, and an operator who lets go,
+//! in one process.
 
 use std::time::Duration;
 
@@ -17,7 +19,8 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>
 const EVERY: Duration = Duration::from_millis(50);
 /// Age at which a command is no longer sent, nor repaired.
 const STALE: Duration = Duration::from_millis(150);
-/// Without a command for this time the machine stops: longer than the repair of one loss, shorter than it takes to hurt.
+/// Without a command for this time the machine stops: longer than the repair of one loss, shorter
+/// than it takes to hurt.
 const DEADMAN: Duration = Duration::from_millis(300);
 
 #[tokio::main]

@@ -1,5 +1,5 @@
-//! Requests and their responses, each with a deadline. Any number is under way at once; none waits for another, and what is
-//! past its deadline is not sent any more.
+//! Requests and their responses, each with a deadline. Any number is under way at once; none waits
+//! for another, and what is past its deadline is not sent any more.
 //!
 //! `cargo run -p thinstream --example request_response` runs a server and a client in one process.
 

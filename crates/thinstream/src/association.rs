@@ -189,7 +189,8 @@ impl Association {
             node.let_go(now, ticket);
             node.flush()
         });
-        // The last words of the old one leave first, and those of a peer that has ended are heard. An error: the driver has ended.
+        // The last words of the old one leave first, and those of a peer that has ended are heard.
+        // An error: the driver has ended.
         let _ = gone.await;
         tokio::task::yield_now().await;
         let mut peer = peer.clone();
@@ -215,7 +216,8 @@ impl Association {
         }
     }
 
-    /// Whether the association is set up: [`established`](Association::established) for callers that never wait.
+    /// Whether the association is set up: [`established`](Association::established) for callers
+    /// that never wait.
     ///
     /// # Errors
     /// Why it could not be set up, or that it is over meanwhile.
@@ -239,8 +241,8 @@ impl Association {
         }
     }
 
-    /// Sends a message on a stream, in order, with the default options. Waits while the send buffer is
-    /// full. See [`send_with`](Association::send_with).
+    /// Sends a message on a stream, in order, with the default options. Waits while the send buffer
+    /// is full. See [`send_with`](Association::send_with).
     ///
     /// # Errors
     /// See [`SendError`].
@@ -296,7 +298,8 @@ impl Association {
         self.offer(stream, payload.into(), options, |_, _| {})
     }
 
-    /// Sends as [`Association::try_send`] does; tells `then` in the same call whether the message has to wait for room.
+    /// Sends as [`Association::try_send`] does; tells `then` in the same call whether the message
+    /// has to wait for room.
     fn offer(
         &self,
         stream: StreamId,
@@ -343,7 +346,8 @@ impl Association {
     /// Replaces the recovery policy, at any time in the association's life.
     ///
     /// # Errors
-    /// When a field is set that has no effect on SCTP, or the values do not go together; the policy stays as it was.
+    /// When a field is set that has no effect on SCTP, or the values do not go together; the policy
+    /// stays as it was.
     pub fn set_policy(&self, policy: impl Into<Arc<RecoveryPolicy>>) -> Result<(), FieldError> {
         let policy = policy.into();
         policy.check_for(Protocol::Sctp)?;
@@ -394,8 +398,8 @@ impl Association {
         self.with(|mut own, _| own.set_recovery_events(enabled));
     }
 
-    /// The unit of the first DATA chunk in recovery events; none after the peer restarted. While each
-    /// message fits one chunk, its number is the distance of its unit from this one.
+    /// The unit of the first DATA chunk in recovery events; none after the peer restarted. While
+    /// each message fits one chunk, its number is the distance of its unit from this one.
     pub fn first_unit(&self) -> Option<u64> {
         self.inspect(sctp::Association::first_unit)
     }

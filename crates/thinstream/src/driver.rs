@@ -29,7 +29,8 @@ use io::HandOverStatistics;
 /// Stands for the address of an endpoint without any.
 const NOWHERE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 
-/// State that all handles of an endpoint and of its associations share; the tasks end when the last handle is dropped.
+/// State that all handles of an endpoint and of its associations share; the tasks end when the last
+/// handle is dropped.
 #[derive(Debug)]
 pub(crate) struct Driver {
     /// One node for each shard, at least one.
@@ -77,7 +78,8 @@ impl Driver {
         Driver::bind_grouped(addresses, options, io::can_group())
     }
 
-    /// Binds as [`Driver::bind`] does, with sockets of their own for each shard or one receiver for all.
+    /// Binds as [`Driver::bind`] does, with sockets of their own for each shard or one receiver for
+    /// all.
     pub(crate) fn bind_grouped(
         addresses: &[SocketAddr],
         options: EndpointOptions,
@@ -141,7 +143,8 @@ impl Driver {
         self.shards.iter()
     }
 
-    /// All shards, each time beginning with the next, so that none keeps the others from being asked.
+    /// All shards, each time beginning with the next, so that none keeps the others from being
+    /// asked.
     pub(crate) fn rotated_shards(&self) -> impl Iterator<Item = &Arc<Shared<Node>>> {
         let first = match self.shards.len() {
             1 => 0,
@@ -217,7 +220,8 @@ impl Limits {
         }
     }
 
-    /// The options, with a limit of silence if they name none; over DTLS, without checksums and with room for records.
+    /// The options, with a limit of silence if they name none; over DTLS, without checksums and
+    /// with room for records.
     fn fit(self, options: AssociationOptions) -> AssociationOptions {
         let dead_after = options.dead_after.or(self.dead_after);
         let send_buffer = options.send_buffer.min(self.send_buffer);

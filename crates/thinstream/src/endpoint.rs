@@ -49,8 +49,8 @@ impl Endpoint {
     /// the port is ignored. Must be called within a tokio runtime with I/O and time enabled.
     ///
     /// # Errors
-    /// When the address is not available, or a limit is too small for anything to work; the error names the
-    /// address and says why.
+    /// When the address is not available, or a limit is too small for anything to work; the error
+    /// names the address and says why.
     pub fn bind(address: SocketAddr, options: EndpointOptions) -> Result<Endpoint, BindError> {
         Endpoint::bind_all(&[address], options)
     }
@@ -60,7 +60,8 @@ impl Endpoint {
     /// [`Endpoint::bind`] with one address.
     ///
     /// # Errors
-    /// When an address is not available, or there is none, or a limit is too small for anything to work.
+    /// When an address is not available, or there is none, or a limit is too small for anything to
+    /// work.
     pub fn bind_all(
         addresses: &[SocketAddr],
         options: EndpointOptions,
@@ -165,7 +166,8 @@ impl Endpoint {
         }
     }
 
-    /// The next association that a peer opened, if there is one: [`accept`](Endpoint::accept) for callers that never wait.
+    /// The next association that a peer opened, if there is one: [`accept`](Endpoint::accept) for
+    /// callers that never wait.
     ///
     /// # Errors
     /// When the endpoint does not listen, was closed, or its socket failed.
@@ -256,8 +258,8 @@ impl Endpoint {
         self.listener.driver.clock()
     }
 
-    /// Counters of packets that belonged to no association, and of associations that were refused or ended because of a
-    /// limit.
+    /// Counters of packets that belonged to no association, and of associations that were refused
+    /// or ended because of a limit.
     pub fn stats(&self) -> EndpointStats {
         let mut sum = EndpointStats::default();
         self.of_shards(sctp::Endpoint::stats).for_each(|stats| sum += stats);

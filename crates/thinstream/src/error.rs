@@ -74,8 +74,8 @@ pub enum ConnectError {
         /// Reason of a user-initiated abort.
         reason: Bytes,
     },
-    /// ICMP reports that no socket listens at the peer's address: over UDP of every INIT for two seconds, so that a
-    /// server that is about to start is found.
+    /// ICMP reports that no socket listens at the peer's address: over UDP of every INIT for two
+    /// seconds, so that a server that is about to start is found.
     #[error("no endpoint listens at {remote}")]
     NoListener {
         /// Address at which no socket listens.
@@ -115,8 +115,8 @@ pub enum ConnectError {
         /// The violation, in words, without the address.
         reason: String,
     },
-    /// The peer proved its key, and answered nothing after that: because it refuses this side's key, of which it says nothing, or
-    /// because it, or the network, is too busy.
+    /// The peer proved its key, and answered nothing after that: because it refuses this side's
+    /// key, of which it says nothing, or because it, or the network, is too busy.
     #[error(
         "{remote} proved its key and answers no more: it is too busy, or does not accept this side's key{}",
         text(&.own.map_or(String::new(), |own| own.to_string()))
@@ -252,8 +252,8 @@ pub enum TrySendError {
 /// Reason for which an address cannot be added, removed or made primary. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
-    /// The endpoint has no socket at that address: [`Endpoint::bind_all`](crate::Endpoint::bind_all) opens
-    /// one for each address.
+    /// The endpoint has no socket at that address:
+    /// [`Endpoint::bind_all`](crate::Endpoint::bind_all) opens one for each address.
     #[error("the endpoint has no socket at {0}")]
     NoSocket(IpAddr),
     /// The association or its extensions do not allow the change.

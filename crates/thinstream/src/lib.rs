@@ -2,13 +2,14 @@
 //! each of which a user or a machine waits for, over networks that lose packets.
 //!
 //! **Traffic is encrypted and peers prove their keys** (DTLS 1.3 below SCTP, RFC 8261 and RFC
-//! 9147), unless an endpoint is opened with [`Encapsulation::PlainUdp`] or [`Encapsulation::PlainRawIp`]. A
-//! peer is identified by the [`Fingerprint`] of its key, as with ssh, or by a certificate of an
-//! authority ([`Trust::Authority`]). A client names the server's key, or how to verify it
-//! ([`Trust`]); a server can identify its clients ([`Association::peer`]) and restrict them
-//! ([`EndpointOptions::clients`]).
+//! 9147), unless an endpoint is opened with [`Encapsulation::PlainUdp`] or
+//! [`Encapsulation::PlainRawIp`]. A peer is identified by the [`Fingerprint`] of its key, as with
+//! ssh, or by a certificate of an authority ([`Trust::Authority`]). A client names the server's
+//! key, or how to verify it ([`Trust`]); a server can identify its clients ([`Association::peer`])
+//! and restrict them ([`EndpointOptions::clients`]).
 //!
-//! - [`Endpoint`]: a socket (UDP encapsulation after RFC 6951, or raw IP) with any number of associations.
+//! - [`Endpoint`]: a socket (UDP encapsulation after RFC 6951, or raw IP) with any number of
+//!   associations.
 //! - [`Association`]: messages to and from one peer, on many streams, ordered or not.
 //! - [`StreamHandle`]: one stream of an association, with a separate receiving side.
 //! - [`RecoveryPolicy`]: all decisions about what to retransmit and when; the default is
@@ -82,8 +83,8 @@
 //!
 //! # Streams and addresses that change
 //!
-//! Streams begin again ([`Association::reset_streams`]), their number grows, and addresses come and go
-//! while an association lives; either side is told ([`Association::reconfiguration_event`]).
+//! Streams begin again ([`Association::reset_streams`]), their number grows, and addresses come and
+//! go while an association lives; either side is told ([`Association::reconfiguration_event`]).
 //!
 //! ```
 //! use thinstream::{
@@ -112,15 +113,17 @@
 //!
 //! # When the peer is gone
 //!
-//! A peer that does not answer any more is given up after 30 s of silence ([`EndpointOptions::dead_after`],
-//! [`Failure::Silent`]), idle or not; one that restarted says at once that it does not know the association
-//! ([`Failure::Forgotten`]). [`AssociationStats::left_behind`] then says how many messages did not arrive, and
+//! A peer that does not answer any more is given up after 30 s of silence
+//! ([`EndpointOptions::dead_after`], [`Failure::Silent`]), idle or not; one that restarted says at
+//! once that it does not know the association ([`Failure::Forgotten`]).
+//! [`AssociationStats::left_behind`] then says how many messages did not arrive, and
 //! [`Association::reconnect`] sets up another association to the same peer.
 //!
 //! # Time
 //!
-//! Options and errors of the library have [`std::time::Duration`]. Fields of policies and statistics have [`time::Duration`],
-//! 64-bit nanoseconds whose arithmetic saturates; it converts from and into the former, and it reads and prints `50ms`.
+//! Options and errors of the library have [`std::time::Duration`]. Fields of policies and
+//! statistics have [`time::Duration`], 64-bit nanoseconds whose arithmetic saturates; it converts
+//! from and into the former, and it reads and prints `50ms`.
 //!
 //! ```
 //! use std::time::Duration;
@@ -138,13 +141,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Sends reach the socket at once, timers are exact to some tens of microseconds, and an idle endpoint
-//! costs nothing. All of it needs a tokio runtime with I/O and time enabled.
+//! Sends reach the socket at once, timers are exact to some tens of microseconds, and an idle
+//! endpoint costs nothing. All of it needs a tokio runtime with I/O and time enabled.
 //!
 //! # Features
 //!
-//! None is on by default. `futures`: messages as `Stream` and `Sink`. `tokio-io`: a stream as `AsyncRead` and `AsyncWrite`.
-//! `tracing`: spans and events. `qlog`: what loss recovery did and why. `capture`: an endpoint's packets in a file. `webrtc`: unmodified browsers connect by data
+//! None is on by default. `futures`: messages as `Stream` and `Sink`. `tokio-io`: a stream as
+//! `AsyncRead` and `AsyncWrite`. `tracing`: spans and events. `qlog`: what loss recovery did and
+//! why. `capture`: an endpoint's packets in a file. `webrtc`: unmodified browsers connect by data
 //! channels (the module `webrtc`).
 //!
 //! # Cancellation
@@ -196,7 +200,8 @@ pub use tap::PacketTap;
 /// Time in fields of policies, statistics and events: 64-bit nanoseconds with saturating
 /// arithmetic.
 ///
-/// In a module of its own, so that `use thinstream::*` does not collide with the names of [`std::time`].
+/// In a module of its own, so that `use thinstream::*` does not collide with the names of
+/// [`std::time`].
 pub mod time {
     pub use base::{Duration, Instant};
 }

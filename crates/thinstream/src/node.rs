@@ -1,5 +1,5 @@
-//! State that the driver and all handles of an endpoint share under one lock: the SCTP machine, and for each
-//! association the events that its handles wait for.
+//! State that the driver and all handles of an endpoint share under one lock: the SCTP machine, and
+//! for each association the events that its handles wait for.
 
 mod driven;
 mod entries;
@@ -52,7 +52,8 @@ pub(crate) struct Node {
     accept_signal: Arc<Notify>,
     /// Callers that wait until all packets that are due have been passed to the socket.
     flushes: Vec<oneshot::Sender<()>>,
-    /// Packets to other SCTP ports belong to other programs: the socket sees those of the whole machine.
+    /// Packets to other SCTP ports belong to other programs: the socket sees those of the whole
+    /// machine.
     shares_address: bool,
     /// The driver has ended: nothing is sent any more.
     finished: bool,
@@ -154,7 +155,8 @@ impl Node {
         self.stack.endpoint_mut().association_mut(ticket.id)
     }
 
-    /// Queues a message; [`sctp::SendError::Closed`] also for an association that is not there any more.
+    /// Queues a message; [`sctp::SendError::Closed`] also for an association that is not there any
+    /// more.
     pub(crate) fn send(
         &mut self,
         now: Instant,
@@ -170,7 +172,8 @@ impl Node {
         own.send(now, stream, ppid, payload, options)
     }
 
-    /// Takes the next message for `reader`; none while there is none, when nothing changed in the machine.
+    /// Takes the next message for `reader`; none while there is none, when nothing changed in the
+    /// machine.
     pub(crate) fn receive(
         &mut self,
         now: Instant,
@@ -240,7 +243,8 @@ impl Node {
         self.entries.get_mut(*ticket)?.notices.as_deref_mut()
     }
 
-    /// The association makes room for another one to the same peer; what arrived stays to be received.
+    /// The association makes room for another one to the same peer; what arrived stays to be
+    /// received.
     pub(crate) fn let_go(&mut self, now: Instant, ticket: &Ticket) {
         let Some(entry) = self.entries.get_mut(*ticket) else { return };
         while let Some(message) = self
@@ -264,7 +268,8 @@ impl Node {
         }
     }
 
-    /// Tells when all that is to be sent now has been given to the socket, or that the driver has ended.
+    /// Tells when all that is to be sent now has been given to the socket, or that the driver has
+    /// ended.
     pub(crate) fn flush(&mut self) -> oneshot::Receiver<()> {
         let (done, wait) = oneshot::channel();
         if !self.finished {

@@ -11,16 +11,16 @@ use secure::{Identity, Trust};
 
 use crate::tap::PacketTap;
 
-/// The SCTP port of servers, and the UDP port of the encapsulation (RFC 6951, section 4), unless others
-/// are chosen.
+/// The SCTP port of servers, and the UDP port of the encapsulation (RFC 6951, section 4), unless
+/// others are chosen.
 pub const DEFAULT_PORT: u16 = io::SCTP_OVER_UDP_PORT;
 
 /// Default of [`EndpointOptions::dead_after`], the silence after which a peer counts as dead; QUIC
 /// stacks use the same time. Games that show who has left set 5 to 10 s.
 pub const DEAD_AFTER: Duration = Duration::from_secs(30);
 
-/// Bytes of an association's messages that may wait to be sent or acknowledged, unless the endpoint's options say otherwise
-/// ([`EndpointOptions::send_buffer`]).
+/// Bytes of an association's messages that may wait to be sent or acknowledged, unless the
+/// endpoint's options say otherwise ([`EndpointOptions::send_buffer`]).
 pub const SEND_BUFFER: usize = 256 << 10;
 
 /// Protocol that carries SCTP packets between hosts, with or without DTLS.
@@ -68,8 +68,8 @@ pub struct EndpointOptions {
     /// [`Association::peer`](crate::Association::peer) identifies it. A refused client gets no
     /// answer; [`Endpoint::refused`](crate::Endpoint::refused) reports it. Ignored in plain.
     pub clients: Trust,
-    /// SCTP port of this side; none takes a random one of 49152 to 65535. Not the UDP port, which is that
-    /// of the address bound.
+    /// SCTP port of this side; none takes a random one of 49152 to 65535. Not the UDP port, which
+    /// is that of the address bound.
     pub sctp_port: Option<u16>,
     /// Whether peers may open associations; [`Endpoint::accept`](crate::Endpoint::accept) returns
     /// them.
@@ -100,10 +100,12 @@ pub struct EndpointOptions {
     /// little go on, and those that hold much without progress fail with
     /// [`Failure::OutOfResource`](sctp::Failure).
     pub memory: MemoryLimits,
-    /// Parts of an endpoint that listens, 1 to [`EndpointOptions::MOST_SHARDS`]: each has associations of its own, with a socket,
-    /// a lock and a task that the runtime may run beside the others, so that the endpoint uses as many cores. 1 by default. To
-    /// its peers and to the application it is one endpoint. [`EndpointOptions::max_associations`] and [`EndpointOptions::max_per_peer`] hold for all
-    /// shards together, where one makes room for a new one of the same shard; of [`EndpointOptions::memory`] each has an equal
+    /// Parts of an endpoint that listens, 1 to [`EndpointOptions::MOST_SHARDS`]: each has
+    /// associations of its own, with a socket, a lock and a task that the runtime may run
+    /// beside the others, so that the endpoint uses as many cores. 1 by default. To
+    /// its peers and to the application it is one endpoint. [`EndpointOptions::max_associations`]
+    /// and [`EndpointOptions::max_per_peer`] hold for all shards together, where one makes
+    /// room for a new one of the same shard; of [`EndpointOptions::memory`] each has an equal
     /// part, of 1 MiB at least. Verification tags have log2 of the number bits less of randomness.
     pub shards: NonZeroUsize,
     /// Lifetime of a state cookie (Valid.Cookie.Life).

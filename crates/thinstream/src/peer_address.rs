@@ -18,13 +18,13 @@ use crate::options::DEFAULT_PORT;
 pub struct PeerAddress {
     /// IP addresses and, over UDP, the ports of the encapsulation; the first is the primary.
     pub addresses: PeerAddresses,
-    /// A host and a port that are looked up when the association is set up; then `addresses` is empty. Of the addresses
-    /// found, IPv6 and IPv4, the one that answers first is taken.
+    /// A host and a port that are looked up when the association is set up; then `addresses` is
+    /// empty. Of the addresses found, IPv6 and IPv4, the one that answers first is taken.
     pub host: Option<String>,
     /// Port of the peer's SCTP endpoint, inside of UDP or IP.
     pub sctp_port: u16,
-    /// The keys that the peer may have, on every path. Required, except for packets in plain, which
-    /// prove no key.
+    /// The keys that the peer may have, on every path. Required, except for packets in plain,
+    /// which prove no key.
     pub trust: Option<Trust>,
 }
 

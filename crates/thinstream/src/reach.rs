@@ -1,4 +1,5 @@
-//! Search for what answers at a host's name: its addresses are tried one after the other until one answers (RFC 8305).
+//! Search for what answers at a host's name: its addresses are tried one after the other until one
+//! answers (RFC 8305).
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -8,7 +9,8 @@ use io::attempts::{self, Weight};
 use crate::error::ConnectError;
 use crate::peer_address::PeerAddress;
 
-/// Makes the attempt at the peer's addresses, or at those of its host that `reaches` holds possible, until one works.
+/// Makes the attempt at the peer's addresses, or at those of its host that `reaches` holds
+/// possible, until one works.
 pub(crate) async fn reach<T, F>(
     peer: PeerAddress,
     reaches: impl Fn(SocketAddr) -> bool,
@@ -48,7 +50,8 @@ pub(crate) async fn within<T>(
     tokio::time::timeout(after, connecting).await.map_err(elapsed)?
 }
 
-/// Addresses of both families in turn, each family in its order, beginning with that of the first (RFC 8305, section 4).
+/// Addresses of both families in turn, each family in its order, beginning with that of the first
+/// (RFC 8305, section 4).
 fn in_turn(addresses: impl Iterator<Item = SocketAddr>) -> Vec<SocketAddr> {
     let mut found: Vec<SocketAddr> = Vec::new();
     addresses.for_each(|address| {

@@ -1,14 +1,16 @@
-//! State that the shards of an endpoint share. Each shard has associations of its own, with its sockets, its lock and
-//! its driver; the system leads a packet to the shard that its verification tag names, or by a hash of addresses.
+//! State that the shards of an endpoint share. Each shard has associations of its own, with its
+//! sockets, its lock and its driver; the system leads a packet to the shard that its verification
+//! tag names, or by a hash of addresses.
 //!
-//! A packet at a wrong shard is nevertheless handed to the right one by its mailbox. A packet without a tag belongs to
-//! the *home* of its sender, a shard that a keyed hash of IP address and port chooses, so that two INITs of one peer
-//! meet. Peers at other shards than their homes are *detours*: further addresses of a peer, and clients that have
-//! moved.
+//! A packet at a wrong shard is nevertheless handed to the right one by its mailbox. A packet
+//! without a tag belongs to the *home* of its sender, a shard that a keyed hash of IP address and
+//! port chooses, so that two INITs of one peer meet. Peers at other shards than their homes are
+//! *detours*: further addresses of a peer, and clients that have moved.
 //!
-//! Records of DTLS show no tag. They belong to the shard to which the system leads their sender's address, where the session is;
-//! a record for which there is none goes from shard to shard until one knows it, which is a detour from then on. A session
-//! migrates to the shard that the tag of a packet in it names: a client with several addresses has several sessions.
+//! Records of DTLS show no tag. They belong to the shard to which the system leads their sender's
+//! address, where the session is; a record for which there is none goes from shard to shard until
+//! one knows it, which is a detour from then on. A session migrates to the shard that the tag of a
+//! packet in it names: a client with several addresses has several sessions.
 
 mod census;
 
@@ -35,7 +37,8 @@ pub(crate) enum Leg {
     ByTag,
     /// The address of its sender names the shard, which should have its session.
     ByAddress,
-    /// Some shard may have its session; the number of shards that are still to be asked, this one included.
+    /// Some shard may have its session; the number of shards that are still to be asked, this one
+    /// included.
     Search(usize),
     /// No other shard is left to ask.
     Last,
@@ -51,8 +54,8 @@ pub(crate) enum Parcel {
 }
 
 impl Parcel {
-    /// Parcels in a mailbox up to which this one may join them. Anybody can send datagrams that have to be sought, so that these
-    /// leave half of it free.
+    /// Parcels in a mailbox up to which this one may join them. Anybody can send datagrams that
+    /// have to be sought, so that these leave half of it free.
     fn most(&self) -> usize {
         match self {
             Parcel::Datagram { leg: Leg::Search(_), .. } => Mailboxes::<Parcel>::MOST / 2,
@@ -106,7 +109,8 @@ impl Shards {
         (hash % self.mailboxes.count() as u64) as usize
     }
 
-    /// The shard of a peer with whom there may be a session, unless it made a detour, where `shard` has received from it.
+    /// The shard of a peer with whom there may be a session, unless it made a detour, where `shard`
+    /// has received from it.
     pub(crate) fn of_sealed(&self, whom: Whom, shard: usize) -> usize {
         if self.one_receives { self.home(whom) } else { shard }
     }

@@ -7,8 +7,8 @@ use sctp::{Message, StreamId};
 /// Reader of a message: that of its stream, or that of the association.
 pub(crate) type Reader = Option<StreamId>;
 
-/// Messages by reader. One word, without memory elsewhere, until a stream gets a reader of its own: most associations have one
-/// reader.
+/// Messages by reader. One word, without memory elsewhere, until a stream gets a reader of its own:
+/// most associations have one reader.
 #[derive(Debug, Default)]
 pub(crate) struct Stash(Option<Box<Kept>>);
 

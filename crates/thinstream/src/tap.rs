@@ -32,7 +32,8 @@ impl<W: std::io::Write + Send> PacketTap for PcapTap<W> {
     }
 }
 
-/// A tap that its owner shares with the endpoint, to finish it later: taken out, it sees nothing more.
+/// A tap that its owner shares with the endpoint, to finish it later: taken out, it sees nothing
+/// more.
 impl<T: PacketTap> PacketTap for Arc<Mutex<Option<T>>> {
     fn on_sent(&mut self, now: Instant, transmit: &Transmit, datagram: &[u8]) {
         if let Some(tap) = &mut *self.lock().unwrap_or_else(PoisonError::into_inner) {

@@ -1,6 +1,7 @@
 //! Spans and events of `tracing`, for operators of applications.
 //!
-//! The span `endpoint` names its address and SCTP port; events of its associations and paths are in it.
+//! The span `endpoint` names its address and SCTP port; events of its associations and paths are in
+//! it.
 
 use std::net::SocketAddr;
 

@@ -84,7 +84,8 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Opens a UDP socket at `address`; port 0 takes a free one. Needs a tokio runtime with I/O and time enabled.
+    /// Opens a UDP socket at `address`; port 0 takes a free one. Needs a tokio runtime with I/O and
+    /// time enabled.
     ///
     /// # Errors
     /// The socket cannot be bound, or the settings of DTLS are wrong.
@@ -112,7 +113,8 @@ impl Listener {
     /// connection with this id once it is set up.
     ///
     /// # Errors
-    /// The offer cannot be used, and the error names the line; or there are as many connections as there may be.
+    /// The offer cannot be used, and the error names the line; or there are as many connections as
+    /// there may be.
     pub fn answer(
         &self,
         offer: &str,

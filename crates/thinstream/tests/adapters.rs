@@ -1,4 +1,5 @@
-//! Implementations of foreign traits: `Stream` and `Sink` of messages, `AsyncRead` and `AsyncWrite` of bytes.
+//! Implementations of foreign traits: `Stream` and `Sink` of messages, `AsyncRead` and `AsyncWrite`
+//! of bytes.
 #![cfg(all(feature = "futures", feature = "tokio-io"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

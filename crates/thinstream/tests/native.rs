@@ -1,4 +1,5 @@
-//! Conventions of tokio and the standard library: names, times, addresses as text, calls that never wait.
+//! Conventions of tokio and the standard library: names, times, addresses as text, calls that never
+//! wait.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -13,8 +14,8 @@ use thinstream::{
     SendOptions,
 };
 
-/// All items of the crate, beside all of the modules that its users import so: each name below would be
-/// ambiguous if both had it.
+/// All items of the crate, beside all of the modules that its users import so: each name below
+/// would be ambiguous if both had it.
 mod names {
     #![allow(unused_imports, reason = "only what is named below is looked up")]
     use std::collections::*;

@@ -14,8 +14,8 @@ use thinstream::{
 };
 use tokio::net::UdpSocket;
 
-/// A relay in front of a server for one client: keeps what it carries, and has another address towards the server when
-/// told to.
+/// A relay in front of a server for one client: keeps what it carries, and has another address
+/// towards the server when told to.
 struct Relay {
     at: SocketAddr,
     seen: Arc<Mutex<Vec<Vec<u8>>>>,
@@ -85,7 +85,8 @@ async fn nothing_that_is_sent_can_be_read_on_the_way() {
     assert!(seen.len() > 8, "{}", seen.len());
     for datagram in &*seen {
         assert!(!datagram.windows(8).any(|part| part == b"a secret"));
-        // Records of DTLS, the ciphertext of 1.3 or the plaintext of a handshake (RFC 9147, section 4.1).
+        // Records of DTLS, the ciphertext of 1.3 or the plaintext of a handshake (RFC 9147, section
+        // 4.1).
         assert!(matches!(datagram[0], 20..=26 | 32..=63), "{}", datagram[0]);
     }
     let ciphertext = seen.iter().filter(|datagram| datagram[0] >= 32).count();
@@ -240,7 +241,8 @@ async fn a_server_without_a_certificate_of_the_authority_is_refused_with_the_rea
     assert_eq!(server.association_count(), 0);
 }
 
-/// An association from this address with this key, from a process of its own that is killed once it is set up.
+/// An association from this address with this key, from a process of its own that is killed once it
+/// is set up.
 fn crash(own: SocketAddr, peer: PeerAddress, identity: Identity) {
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -1,5 +1,6 @@
-//! The tests of this folder once more, encrypted, with servers of several shards. Those of limits are not among
-//! them, since with one place there is no other shard to speak of: `src/endpoint/tests.rs` has limits of several.
+//! The tests of this folder once more, encrypted, with servers of several shards. Those of limits
+//! are not among them, since with one place there is no other shard to speak of:
+//! `src/endpoint/tests.rs` has limits of several.
 #![allow(clippy::duplicate_mod, reason = "each brings its own helpers")]
 
 #[path = "cancellation.rs"]

@@ -30,7 +30,8 @@ fn counting() -> (tokio::runtime::Runtime, Arc<AtomicU64>) {
     (runtime, wakes)
 }
 
-/// A thread with a server that answers each message, and how often it has woken; ends with the sender.
+/// A thread with a server that answers each message, and how often it has woken; ends with the
+/// sender.
 fn server(
     encapsulation: Encapsulation,
 ) -> (SocketAddr, Arc<AtomicU64>, tokio::sync::oneshot::Sender<()>) {
@@ -106,7 +107,8 @@ fn the_answer_to_its_message_wakes_a_client_once() {
             let before = wakes.load(Ordering::Relaxed);
             exchange(&clients, 1000).await;
             let woken = wakes.load(Ordering::Relaxed) - before;
-            // A socket whose writability is waited for wakes it once more for each message that leaves.
+            // A socket whose writability is waited for wakes it once more for each message that
+            // leaves.
             assert!(woken <= 1100, "{encapsulation:?}: {woken} for 1000 messages");
         });
         drop(stop);

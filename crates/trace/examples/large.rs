@@ -1,8 +1,9 @@
 //! Makes a large capture, and measures how fast one is read.
 //!
-//! `large write FILE PACKETS` writes a pcap file with connections of TCP (three in four) and associations of SCTP;
-//! every fiftieth packet with data is lost and sent again. `large read FILE` analyses a capture and says how many
-//! packets a second that were. docs/traces.md has what the command takes for such a file, with tshark beside it.
+//! `large write FILE PACKETS` writes a pcap file with connections of TCP (three in four) and
+//! associations of SCTP; every fiftieth packet with data is lost and sent again. `large read FILE`
+//! analyses a capture and says how many packets a second that were. docs/traces.md has what the
+//! command takes for such a file, with tshark beside it.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "it measures time")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "an example fails by panicking")]
 

@@ -65,8 +65,8 @@ pub fn analyse<R: Read, O: Observer>(
     analysis.finish(capture.offset())
 }
 
-/// Analyses the capture of the sender's side together with that of the receiver's. `clocks`: the receiver's
-/// clock less the sender's in nanoseconds, as [`clock_difference`] finds it.
+/// Analyses the capture of the sender's side together with that of the receiver's. `clocks`: the
+/// receiver's clock less the sender's in nanoseconds, as [`clock_difference`] finds it.
 pub fn compare<S: Read, R: Read, O: Observer>(
     sender: &mut Capture<S>,
     receiver: &mut Capture<R>,

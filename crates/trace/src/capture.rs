@@ -1,9 +1,9 @@
 //! Reads pcap and pcapng from any source, packet by packet, in a buffer that holds one block.
 //!
-//! There are libraries for these formats. Those that are kept either refuse a capture whose lengths are
-//! not what its header promises, or cannot tell a damaged block from one that is not yet complete, and none
-//! says where in the file it stopped. A damaged capture is the usual case when it is copied from a
-//! machine in trouble, so the two formats are read here.
+//! There are libraries for these formats. Those that are kept either refuse a capture whose lengths
+//! are not what its header promises, or cannot tell a damaged block from one that is not yet
+//! complete, and none says where in the file it stopped. A damaged capture is the usual case when
+//! it is copied from a machine in trouble, so the two formats are read here.
 
 mod buffer;
 mod pcap;
@@ -19,8 +19,8 @@ use base::Instant;
 use self::buffer::Buffer;
 use self::pcapng::Interface;
 
-/// The longest packet or block that is believed, in bytes; lengths beyond it are damage. No capture tool
-/// writes packets longer than 256 KiB except for USB.
+/// The longest packet or block that is believed, in bytes; lengths beyond it are damage. No capture
+/// tool writes packets longer than 256 KiB except for USB.
 const LONGEST_BLOCK: usize = 16 << 20;
 
 /// Type of the link-layer header (registry of tcpdump.org).

@@ -121,8 +121,8 @@ impl Distribution {
     }
 }
 
-/// Summary of a distribution. The quantile p is the least value that a share p of all does not exceed; with more than
-/// 2048 values quantiles are at most 1 % off (0.1 % over all streams).
+/// Summary of a distribution. The quantile p is the least value that a share p of all does not
+/// exceed; with more than 2048 values quantiles are at most 1 % off (0.1 % over all streams).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Summary {
     /// Number of values.
@@ -189,7 +189,7 @@ mod tests {
             left.merge(&right);
             let mut sorted = values;
             sorted.sort_unstable();
-            // Two digits are 1/128 at most; what was recorded before it was merged is rounded twice.
+            // Two digits are 1/128 at most; values recorded before a merge are rounded twice.
             for (summary, error) in [(one.summary(1.0), 0.01), (left.summary(1.0), 2.0 / 128.0)] {
                 prop_assert_eq!(summary.count, sorted.len() as u64);
                 prop_assert_eq!(summary.max, sorted[sorted.len() - 1] as f64);

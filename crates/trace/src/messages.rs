@@ -1,12 +1,13 @@
 //! Writes of applications as a capture shows them: times at which new data left, and its length.
 //!
-//! Retransmissions and redundant copies are left out. SCTP says where a message begins and ends. Of TCP, each
-//! packet is taken for a write, and those that leave at once behind a full one that was not pushed for the rest of
-//! it: PSH says that there was nothing more to send (RFC 9293, section 3.9.1.2). What a sender
-//! held back (Nagle, a full window) shows when it left, not when it was written.
+//! Retransmissions and redundant copies are left out. SCTP says where a message begins and ends. Of
+//! TCP, each packet is taken for a write, and those that leave at once behind a full one that was
+//! not pushed for the rest of it: PSH says that there was nothing more to send (RFC 9293, section
+//! 3.9.1.2). What a sender held back (Nagle, a full window) shows when it left, not when it was
+//! written.
 //!
-//! A capture that was not taken at the sender lacks packets that were lost before it. Their data was written no later
-//! than the data that follows.
+//! A capture that was not taken at the sender lacks packets that were lost before it. Their data
+//! was written no later than the data that follows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,7 +50,8 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// Messages of the streams with these names (`3a`, or `3` for both directions), or of all; at most `most`.
+    /// Messages of the streams with these names (`3a`, or `3` for both directions), or of all; at
+    /// most `most`.
     pub fn new(wanted: Option<BTreeSet<String>>, most: usize) -> Messages {
         Messages { wanted, found: BTreeMap::new(), room: most, left_out: 0 }
     }

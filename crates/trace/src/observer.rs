@@ -128,7 +128,8 @@ pub struct DataAcknowledged {
     pub bytes: u32,
 }
 
-/// The fate of a packet: known with a receiver's capture only, and for lost packets long after they were sent.
+/// The fate of a packet: known with a receiver's capture only, and for lost packets long after they
+/// were sent.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketLost {
     /// Direction of a connection or association that the packet took.

@@ -53,8 +53,8 @@ pub(crate) struct Packet<'a> {
 }
 
 impl Packet<'_> {
-    /// Source and destination port; 0 where they were not captured. TCP and SCTP begin with them (RFC 9293, section
-    /// 3.1; RFC 9260, section 3.1).
+    /// Source and destination port; 0 where they were not captured. TCP and SCTP begin with them
+    /// (RFC 9293, section 3.1; RFC 9260, section 3.1).
     pub(crate) fn ports(&self) -> (u16, u16) {
         match self.bytes {
             [a, b, c, d, ..] => (u16::from_be_bytes([*a, *b]), u16::from_be_bytes([*c, *d])),
@@ -181,7 +181,8 @@ fn strip_link(link: LinkType, bytes: &[u8]) -> Result<&[u8], Other> {
         LinkType::LINUX_SLL => behind_ether_type(bytes, SLL_TYPE),
         LinkType::LINUX_SLL2 => {
             const HEADER: usize = 20;
-            // The type stands first, the packet 20 bytes further: tags are rare, and behind the header.
+            // The type stands first, the packet 20 bytes further: tags are rare, and behind the
+            // header.
             let ether_type = ether_type_at(bytes, 0).ok_or(Other::Unreadable)?;
             let rest = bytes.get(HEADER..).ok_or(Other::Unreadable)?;
             match ether_type {

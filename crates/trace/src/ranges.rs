@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-/// Runs that a set holds; beyond them the lowest are given up. What follows an honest sender's packets
-/// never has as many holes.
+/// Runs that a set holds; beyond them the lowest are given up. What follows an honest sender's
+/// packets never has as many holes.
 const MOST_RUNS: usize = 1 << 16;
 
 /// Half-open runs, disjoint and apart.

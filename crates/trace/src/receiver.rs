@@ -1,9 +1,10 @@
-//! Evidence of the receiver's capture about a direction: which packets arrived, their delay, and when the application
-//! could have the data.
+//! Evidence of the receiver's capture about a direction: which packets arrived, their delay, and
+//! when the application could have the data.
 //!
-//! Packets of the two captures are matched by the numbers that they carry, and where several transmissions
-//! carry the same, by TCP's timestamps and IPv4's identification; if those do not tell them apart it is
-//! taken for the last that can have arrived by then, and says nothing about delay.
+//! Packets of the two captures are matched by the numbers that they carry, and where several
+//! transmissions carry the same, by TCP's timestamps and IPv4's identification; if those do not
+//! tell them apart it is taken for the last that can have arrived by then, and says nothing about
+//! delay.
 
 pub(crate) mod clock;
 mod delivery;
@@ -151,7 +152,8 @@ pub(crate) struct Receiver {
     pub(crate) application: Samples,
 }
 
-/// The time of arrival by the receiver's clock less that of sending by the sender's, in nanoseconds.
+/// The time of arrival by the receiver's clock less that of sending by the sender's, in
+/// nanoseconds.
 pub(crate) fn difference(sent: Instant, arrived: Instant) -> i64 {
     arrived.as_nanos().wrapping_sub(sent.as_nanos()) as i64
 }
@@ -180,8 +182,8 @@ impl Receiver {
         }
     }
 
-    /// The receiver's capture shows a packet; whether the sender's has it, too. `room`: samples to keep of
-    /// each kind.
+    /// The receiver's capture shows a packet; whether the sender's has it, too. `room`: samples to
+    /// keep of each kind.
     pub(crate) fn on_arrival(
         &mut self,
         at: Instant,
@@ -250,8 +252,8 @@ impl Receiver {
         }
     }
 
-    /// The network card of either side may have cut one segment into several, or made one of several: the
-    /// arriving bytes are those of all transmissions that they overlap.
+    /// The network card of either side may have cut one segment into several, or made one of
+    /// several: the arriving bytes are those of all transmissions that they overlap.
     fn cover(&mut self, mark: Mark, start: u64, end: u64) -> Option<Found> {
         let from = (start.saturating_sub(self.longest), 0);
         let mut found: Option<Found> = None;
@@ -355,8 +357,8 @@ impl Receiver {
         }
     }
 
-    /// Counts everything sent before `by` that has not arrived as lost; the receiver's capture does not cover data
-    /// sent before `from`.
+    /// Counts everything sent before `by` that has not arrived as lost; the receiver's capture does
+    /// not cover data sent before `from`.
     pub(crate) fn give_up(&mut self, from: Instant, by: Instant, mut told: impl FnMut(PacketFate)) {
         while let Some((at, key)) = self.in_order.front().copied() {
             if at >= by {

@@ -120,8 +120,9 @@ pub struct StreamReport {
     pub duration_s: f64,
     /// Whether the beginning of the connection was captured.
     pub is_whole: bool,
-    /// Whether the capture was taken nearer to the sender than to the receiver; `null` if it does not tell.
-    /// If it was not, losses before it look like gaps, and round trips are too short.
+    /// Whether the capture was taken nearer to the sender than to the receiver; `null` if it does
+    /// not tell. If it was not, losses before it look like gaps, and round trips are too
+    /// short.
     pub at_sender: Option<bool>,
     /// Counts and distributions.
     #[serde(flatten)]
@@ -134,7 +135,8 @@ pub struct StreamReport {
     pub tcp: Option<TcpReport>,
     /// Numbers that only SCTP has.
     pub sctp: Option<SctpReport>,
-    /// Numbers from the receiver's capture; `null` where the first capture was not taken at the sender.
+    /// Numbers from the receiver's capture; `null` where the first capture was not taken at the
+    /// sender.
     pub receiver: Option<ReceiverReport>,
     /// The packets that were asked for ([`crate::details::Details`]).
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -170,7 +172,8 @@ pub struct Totals {
     pub packets_in_flight: Summary,
     /// Retransmitted segments, or DATA chunks.
     pub retransmissions: Retransmissions,
-    /// Acknowledgements that repeated, or SACKs with gap ack blocks that did not move the cumulative TSN.
+    /// Acknowledgements that repeated, or SACKs with gap ack blocks that did not move the
+    /// cumulative TSN.
     pub repeated_acks: ByOrder,
     /// Copies that rode along and were reported to have come in vain.
     pub redundant_reported_needless: u64,
@@ -178,10 +181,11 @@ pub struct Totals {
     pub other_duplicates: u64,
     /// Fates of packets with user data, as far as acknowledgements show them.
     pub fates: KnownFates,
-    /// The share of these that were lost; where nothing was acknowledged, the share of retransmissions.
+    /// The share of these that were lost; where nothing was acknowledged, the share of
+    /// retransmissions.
     pub loss_estimate: f64,
-    /// Whether more may have been lost: redundant copies repaired losses, but a receiver that reports no duplicates
-    /// does not show when.
+    /// Whether more may have been lost: redundant copies repaired losses, but a receiver that
+    /// reports no duplicates does not show when.
     pub loss_estimate_is_lower_bound: bool,
     /// Time between something sent and its acknowledgement, from what was sent once.
     pub round_trip_ms: Summary,
@@ -194,8 +198,8 @@ pub struct Totals {
     pub percentiles: Option<Box<Percentiles>>,
 }
 
-/// Percentiles that were asked for, of each distribution in the order of `of`. They are as exact as those of a
-/// [`Summary`].
+/// Percentiles that were asked for, of each distribution in the order of `of`. They are as exact as
+/// those of a [`Summary`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Percentiles {
     /// The percentiles, from 0 to 100.
@@ -227,8 +231,8 @@ pub struct Packets {
     pub bundles: u64,
 }
 
-/// Packets with user data, by what became of them. Acknowledgements do not cover all of them: not of those outstanding
-/// when the capture ended, nor of copies where an acknowledgement was lost.
+/// Packets with user data, by what became of them. Acknowledgements do not cover all of them: not
+/// of those outstanding when the capture ended, nor of copies where an acknowledgement was lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct KnownFates {
     /// Packets that arrived.
@@ -237,12 +241,14 @@ pub struct KnownFates {
     pub lost: u64,
     /// Packets that were lost, and whose data arrived in a redundant copy.
     pub repaired: u64,
-    /// Lost packets, or pairs with equal data whose acknowledgement was lost; two thirds count as lost.
+    /// Lost packets, or pairs with equal data whose acknowledgement was lost; two thirds count as
+    /// lost.
     pub doubtful: u64,
-    /// Needless retransmissions that were never reported as duplicates: they were lost, or that report was; half of them
-    /// count as lost.
+    /// Needless retransmissions that were never reported as duplicates: they were lost, or that
+    /// report was; half of them count as lost.
     pub silent: u64,
-    /// Packets with user data of which acknowledgements say nothing; the estimate of the loss is without them.
+    /// Packets with user data of which acknowledgements say nothing; the estimate of the loss is
+    /// without them.
     pub left_out: u64,
 }
 
@@ -309,9 +315,11 @@ pub struct Retransmissions {
     pub by_cause: ByCause,
     /// Needless retransmissions that are known.
     pub spurious: u64,
-    /// Needless retransmissions that the receiver reported to have got twice (D-SACK, duplicate TSNs).
+    /// Needless retransmissions that the receiver reported to have got twice (D-SACK, duplicate
+    /// TSNs).
     pub spurious_reported: u64,
-    /// Needless retransmissions found otherwise: by an echoed timestamp, or an answer that came too soon.
+    /// Needless retransmissions found otherwise: by an echoed timestamp, or an answer that came
+    /// too soon.
     pub spurious_inferred: u64,
 }
 
@@ -333,14 +341,17 @@ pub struct AckLatency {
 /// Whether a stream is thin, and the numbers that decide it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Thin {
-    /// Whether the stream is thin, in short: at least eight packets with user data, less than 700 bytes in the mean, of
-    /// which nine in ten were sent with so few in flight that no fast retransmission was possible.
+    /// Whether the stream is thin, in short: at least eight packets with user data, less than 700
+    /// bytes in the mean, of which nine in ten were sent with so few in flight that no fast
+    /// retransmission was possible.
     pub is_thin: bool,
-    /// Share of new packets that were sent with fewer than 4 / (1 - loss) in flight (Petlund et al. 2009).
+    /// Share of new packets that were sent with fewer than 4 / (1 - loss) in flight (Petlund et
+    /// al. 2009).
     pub share_by_loss: f64,
     /// Share of new packets that were sent with fewer than 4 in flight (Linux).
     pub share_below_four: f64,
-    /// Round trip divided by the mean interval: packets that would be in flight at a constant rate.
+    /// Round trip divided by the mean interval: packets that would be in flight at a constant
+    /// rate.
     pub packets_per_round_trip: Option<f64>,
 }
 
@@ -391,7 +402,8 @@ pub struct ReceiverReport {
     pub old_bytes: Losses,
     /// Share of packets that were lost.
     pub loss: f64,
-    /// Packets whose fate the captures do not show, since the receiver's began later or ended earlier.
+    /// Packets whose fate the captures do not show, since the receiver's began later or ended
+    /// earlier.
     pub undecided_packets: u64,
     /// Packets that arrived more often than they were sent.
     pub duplicated_packets: u64,
@@ -407,9 +419,11 @@ pub struct ReceiverReport {
     pub delay_variation_ms: Delays,
     /// Delay from first sending to arrival, beyond the least one-way delay; each byte counts.
     pub transport_delay_ms: Delays,
-    /// Delay from first sending to delivery in order, beyond the least one-way delay; each byte counts.
+    /// Delay from first sending to delivery in order, beyond the least one-way delay; each byte
+    /// counts.
     pub application_delay_ms: Delays,
-    /// Drift by which the receiver's clock gains on the sender's, in millionths, and which was taken out of the delays.
+    /// Drift by which the receiver's clock gains on the sender's, in millionths, and which was
+    /// taken out of the delays.
     pub clock_drift_ppm: f64,
     /// Whether the drift was measured (in 30 s at the least), or taken to be none.
     pub clock_drift_known: bool,
@@ -458,7 +472,7 @@ pub struct PacketDetails {
     pub kind: PacketKind,
     /// Packets in flight, itself included.
     pub in_flight: u32,
-    /// Time from its sending until all that was new in it was acknowledged; `null` where that did not come, or nothing
-    /// was new.
+    /// Time from its sending until all that was new in it was acknowledged; `null` where that did
+    /// not come, or nothing was new.
     pub ack_latency_ms: Option<f64>,
 }

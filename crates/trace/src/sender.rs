@@ -1,6 +1,6 @@
-//! One direction of a connection as the capture at its sender shows it: what was sent, what again and why,
-//! and when it was acknowledged. TCP and SCTP differ in what they count (bytes, TSNs), which is no matter
-//! here.
+//! One direction of a connection as the capture at its sender shows it: what was sent, what again
+//! and why, and when it was acknowledged. TCP and SCTP differ in what they count (bytes, TSNs),
+//! which is no matter here.
 
 mod answers;
 pub(crate) mod cause;
@@ -220,9 +220,10 @@ impl Sender {
 
     /// Decides whether old data is sent because it seemed lost, or in case it was.
     ///
-    /// In a packet with something new only a chunk of SCTP can be a retransmission, and is one if there
-    /// is a reason: that it was reported missing, or that a timer may have expired. A segment of TCP that
-    /// begins with old data and ends with new is a bundle (Petlund et al. 2008).
+    /// In a packet with something new only a chunk of SCTP can be a retransmission, and is one if
+    /// there is a reason: that it was reported missing, or that a timer may have expired. A
+    /// segment of TCP that begins with old data and ends with new is a bundle (Petlund et al.
+    /// 2008).
     fn judge_old(&mut self, sending: &Sending<'_>, piece: Piece, has_new: bool) -> Kind {
         if !has_new {
             return Kind::Again;

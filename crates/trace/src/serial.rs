@@ -18,8 +18,8 @@ impl Unwrap {
         self.base.is_some()
     }
 
-    /// The number nearest to `reference` that is `wire` on the wire. The first call sets the origin;
-    /// `reference` is 0 as long as there is none.
+    /// The number nearest to `reference` that is `wire` on the wire. The first call sets the
+    /// origin; `reference` is 0 as long as there is none.
     pub(crate) fn unwrap(&mut self, reference: u64, wire: u32) -> u64 {
         self.base.get_or_insert(wire);
         self.unwrap_near(reference, wire)

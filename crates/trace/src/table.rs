@@ -12,7 +12,8 @@ use crate::way::Way;
 
 /// A closed connection is done with after so long without a packet.
 const LINGER: Duration = Duration::from_secs(60);
-/// Rows that are looked at for each new one: more than one, so that a table of closed connections shrinks.
+/// Rows that are looked at for each new one: more than one, so that a table of closed connections
+/// shrinks.
 const LOOKS: usize = 4;
 
 /// Two ends, in an order that does not depend on the sender.
@@ -41,7 +42,8 @@ impl Key {
         Key::new((flow.protocol, flow.interface), flow.ends[0], flow.ends[1], flow.udp)
     }
 
-    /// Spreads over 64 bits with rounds of multiplication and shifting (Steele, Lea and Flood, 2014).
+    /// Spreads over 64 bits with rounds of multiplication and shifting (Steele, Lea and Flood,
+    /// 2014).
     fn hash(&self) -> u64 {
         let mut hash = u64::from(self.interface) << 8 | self.protocol as u64;
         for (address, port, udp) in [self.low, self.high] {
@@ -62,8 +64,8 @@ const fn mix(value: u64) -> u64 {
     value ^ (value >> 31)
 }
 
-/// Association of an SCTP packet with this tag: the tag, the port that it goes to, the one that it comes from, and
-/// the interface.
+/// Association of an SCTP packet with this tag: the tag, the port that it goes to, the one that it
+/// comes from, and the interface.
 type Tag = (u32, u16, u16, u32);
 
 /// The fields of an SCTP packet that name its association.
@@ -136,7 +138,8 @@ impl Table {
         Some((row, flow(row)?.way_of(source)))
     }
 
-    /// The association of an SCTP packet: by its tag, wherever it comes from, else by its addresses.
+    /// The association of an SCTP packet: by its tag, wherever it comes from, else by its
+    /// addresses.
     pub(crate) fn find_association(
         &mut self,
         source: SocketAddr,
@@ -152,8 +155,8 @@ impl Table {
         Some(place)
     }
 
-    /// An association has several paths, and they may lead through several interfaces. The same path on
-    /// another interface is the same traffic seen twice.
+    /// An association has several paths, and they may lead through several interfaces. The same
+    /// path on another interface is the same traffic seen twice.
     fn find_by_tag(
         &self,
         source: SocketAddr,
@@ -184,8 +187,8 @@ impl Table {
         tags: Tags,
     ) -> Option<Place> {
         let (row, way) = self.find((Protocol::Sctp, tags.interface), source, destination, udp)?;
-        // An INIT with another tag, or a packet with another: an association of its own. What ends one may
-        // carry the tag of the other direction (RFC 9260, section 8.5.1).
+        // An INIT with another tag, or a packet with another: an association of its own. What ends
+        // one may carry the tag of the other direction (RFC 9260, section 8.5.1).
         let is_another = match tags.initiate {
             _ if tags.is_last => false,
             Some((initiate, true)) => self.has_other_tag(row, way.opposite(), initiate),
@@ -194,7 +197,8 @@ impl Table {
         (!is_another).then_some((row, way))
     }
 
-    /// Whether packets of an association that go this way are known to carry another tag than `value`.
+    /// Whether packets of an association that go this way are known to carry another tag than
+    /// `value`.
     fn has_other_tag(&self, row: usize, way: Way, value: u32) -> bool {
         let known = self.tags_of.get(&row).into_iter().flatten();
         let same_way = known.filter(|tag| self.tags.get(tag) == Some(&(row, way)));
@@ -232,7 +236,8 @@ impl Table {
         }
     }
 
-    /// Adds a new connection. Connections that make room for it, or that closed long before, go to `gone`.
+    /// Adds a new connection. Connections that make room for it, or that closed long before, go to
+    /// `gone`.
     pub(crate) fn insert(
         &mut self,
         packet: &Packet<'_>,
@@ -277,7 +282,8 @@ impl Table {
         row
     }
 
-    /// Looks at some rows: closed ones go, and if the table is full, one that was not touched for long.
+    /// Looks at some rows: closed ones go, and if the table is full, one that was not touched for
+    /// long.
     fn sweep(&mut self, now: Instant, gone: &mut impl FnMut(Flow)) {
         let mut looks = LOOKS;
         while looks > 0 && !self.rows.is_empty() {

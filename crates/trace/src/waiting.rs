@@ -1,4 +1,5 @@
-//! Packets in the order in which they were sent, until it is known how long their acknowledgement took.
+//! Packets in the order in which they were sent, until it is known how long their acknowledgement
+//! took.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -6,7 +7,8 @@ use base::Duration;
 
 use crate::observer::{DataAcknowledged, PacketSent, StreamId};
 
-/// Packets that are held back until they are acknowledged; beyond them the oldest goes without its latency.
+/// Packets that are held back until they are acknowledged; beyond them the oldest goes without its
+/// latency.
 const MOST_HELD: usize = 1 << 16;
 
 /// A packet that was sent, and is to be acknowledged.
@@ -47,7 +49,8 @@ impl<T> Waiting<T> {
         self.held.push_back(Held { item, key, missing: packet.new, latency: None });
     }
 
-    /// Notes that bytes of a packet were acknowledged: those of the first, if several were sent at that time.
+    /// Notes that bytes of a packet were acknowledged: those of the first, if several were sent at
+    /// that time.
     pub fn acknowledge(&mut self, data: &DataAcknowledged) {
         let mut bytes = data.bytes;
         while bytes > 0 {
@@ -66,8 +69,8 @@ impl<T> Waiting<T> {
         }
     }
 
-    /// The next packet whose fate is known, or the next of all if it `must` be, with the time from its sending until
-    /// all that was new in it was acknowledged; `None` as long as it is not.
+    /// The next packet whose fate is known, or the next of all if it `must` be, with the time from
+    /// its sending until all that was new in it was acknowledged; `None` as long as it is not.
     pub fn pop(&mut self, must: bool) -> Option<(T, Option<Duration>)> {
         if !must && self.held.front()?.missing > 0 && self.held.len() < MOST_HELD {
             return None;

@@ -28,7 +28,8 @@ impl core::fmt::Debug for Credentials {
 }
 
 impl Credentials {
-    /// Fresh credentials: 72 bits of username fragment, 144 of password (RFC 8445, section 5.3, asks for 24 and 128).
+    /// Fresh credentials: 72 bits of username fragment, 144 of password (RFC 8445, section 5.3,
+    /// asks for 24 and 128).
     pub fn generate(random: &mut RandomStream) -> Credentials {
         let mut text = |length: usize| -> String {
             let character = |_| {

@@ -2,10 +2,13 @@
 //!
 //! - [`sdp`]: offers and answers, read and written.
 //! - [`ice`]: STUN and ICE-lite: which address the peer is at.
-//! - [`Peer`]: ICE, DTLS (room `secure`), SCTP and data channels (room `layers`) of one browser, as one machine.
-//! - [`Server`]: all peers behind one port: takes offers and gives answers, or the other way round, and finds the peer of a datagram.
+//! - [`Peer`]: ICE, DTLS (room `secure`), SCTP and data channels (room `layers`) of one browser, as
+//!   one machine.
+//! - [`Server`]: all peers behind one port: takes offers and gives answers, or the other way round,
+//!   and finds the peer of a datagram.
 //!
-//! Sockets, clocks and the exchange of offer and answer belong to the caller. docs/webrtc.md has the whole way.
+//! Sockets, clocks and the exchange of offer and answer belong to the caller. docs/webrtc.md has
+//! the whole way.
 //!
 //! ```
 //! let offer: webrtc::sdp::Description = "v=0\r\no=- 1 2 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\na=group:BUNDLE 0\r\n\

@@ -22,7 +22,8 @@ use self::signalled::Prepared;
 pub(crate) use self::signalled::init_to_come;
 use crate::ice::Ice;
 
-/// Addresses by which SCTP knows the two ends (RFC 8261, section 6.1, has none): a peer that moves is the same to SCTP.
+/// Addresses by which SCTP knows the two ends (RFC 8261, section 6.1, has none): a peer that moves
+/// is the same to SCTP.
 const HERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 9);
 const THERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2)), 9);
 
@@ -70,8 +71,9 @@ impl<I> core::fmt::Debug for Peer<I> {
 }
 
 impl<I: Ice> Peer<I> {
-    /// A peer that `ice` finds, that is `role`'s opposite in DTLS and presents a key of `trust`. `random` decides tags, TSNs
-    /// and, with [`Secrets::Seeded`](secure::Secrets::Seeded), the keys of DTLS. An error means that a seeded session could not be configured.
+    /// A peer that `ice` finds, that is `role`'s opposite in DTLS and presents a key of `trust`.
+    /// `random` decides tags, TSNs and, with [`Secrets::Seeded`](secure::Secrets::Seeded), the
+    /// keys of DTLS. An error means that a seeded session could not be configured.
     pub fn new(
         now: Instant,
         ice: I,
@@ -130,7 +132,8 @@ impl<I: Ice> Peer<I> {
         self.channels.open_negotiated(id, options)
     }
 
-    /// Sends a message on a channel. The driver drains [`poll_transmit`](base::Machine::poll_transmit) afterwards.
+    /// Sends a message on a channel. The driver drains
+    /// [`poll_transmit`](base::Machine::poll_transmit) afterwards.
     ///
     /// # Errors
     /// Those of [`DataChannels::send`].
@@ -156,7 +159,8 @@ impl<I: Ice> Peer<I> {
         Ok(())
     }
 
-    /// Asks for [`ChannelEvent::BufferedLow`](crate::ChannelEvent::BufferedLow), see [`DataChannels::set_low_threshold`].
+    /// Asks for [`ChannelEvent::BufferedLow`](crate::ChannelEvent::BufferedLow), see
+    /// [`DataChannels::set_low_threshold`].
     ///
     /// # Errors
     /// [`ChannelError::NotOpen`].

@@ -25,7 +25,8 @@ use crate::peer::{Peer, PeerEvent, PeerOptions};
 use crate::sdp::{Candidate, Description, Setup};
 use crate::stun::Request;
 
-/// Time since its last check within which a peer counts as alive at its address: browsers check every few seconds.
+/// Time since its last check within which a peer counts as alive at its address: browsers check
+/// every few seconds.
 const ALIVE: Duration = Duration::from_secs(10);
 
 /// Bytes of a datagram of this side's handshake as DTLS client, such as its ClientHello.
@@ -84,7 +85,8 @@ impl Server {
     ) -> Result<Server, SettingsError> {
         let identity = identity.for_browsers();
         let context = Context::without_cookies(options.handshake, &identity)?;
-        // A ClientHello is padded to the size of a datagram, and few bytes may leave before the peer has shown to receive.
+        // A ClientHello is padded to the size of a datagram, and few bytes may leave before the
+        // peer has shown to receive.
         let small = Settings { mtu: options.handshake.mtu.min(HELLO), ..options.handshake };
         let beginning = Context::without_cookies(small, &identity).unwrap_or(context.clone());
         Ok(Server {
@@ -104,7 +106,8 @@ impl Server {
     /// sent the offer, for the bound on peers that do not connect; none if unknown.
     ///
     /// # Errors
-    /// The offer cannot be used, and the error names its line; or there are as many peers as there may be.
+    /// The offer cannot be used, and the error names its line; or there are as many peers as there
+    /// may be.
     pub fn accept(
         &mut self,
         now: Instant,
@@ -139,7 +142,8 @@ impl Server {
         let mut answer = self.describe(&own, role.into(), addresses);
         (answer.mid, answer.bundled) = (offer.mid.clone(), offer.bundled);
         let mut peer = self.begin(now, &own, role, (&offer, bytes))?;
-        // An answer has an INIT of its own, or none: one that repeated the offer's would promise what is not there.
+        // An answer has an INIT of its own, or none: one that repeated the offer's would promise
+        // what is not there.
         if let Some(theirs) = offer.sctp_init.filter(|_| self.options.signalled_init) {
             let init = peer.signal_init(now);
             answer.sctp_init = init.filter(|_| peer.take_init(&theirs) == Ok(true));
@@ -269,7 +273,8 @@ impl Server {
         self.peers.peer_event(id)
     }
 
-    /// Replaces the options of associations, such as the recovery policy, for offers that come or are made from now on.
+    /// Replaces the options of associations, such as the recovery policy, for offers that come or
+    /// are made from now on.
     pub fn set_association(&mut self, options: AssociationOptions) {
         self.options.association = options;
     }

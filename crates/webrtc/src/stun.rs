@@ -17,8 +17,9 @@ const REQUEST: usize = 1024;
 pub struct Request<'a>(StunMessage<'a>);
 
 impl<'a> Request<'a> {
-    /// Parses a datagram; none if it is anything but a binding request with the attributes of a check: USERNAME, PRIORITY
-    /// and MESSAGE-INTEGRITY. Attributes behind MESSAGE-INTEGRITY have no effect.
+    /// Parses a datagram; none if it is anything but a binding request with the attributes of a
+    /// check: USERNAME, PRIORITY and MESSAGE-INTEGRITY. Attributes behind MESSAGE-INTEGRITY
+    /// have no effect.
     pub fn parse(datagram: &'a [u8]) -> Option<Request<'a>> {
         if datagram.len() > REQUEST {
             return None;

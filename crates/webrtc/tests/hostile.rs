@@ -1,5 +1,5 @@
-//! Pages that mean harm, inside of sessions that they have set up: whatever they open, send, reset or never read, the server holds
-//! little of it, and the channel that it serves goes on.
+//! Pages that mean harm, inside of sessions that they have set up: whatever they open, send, reset
+//! or never read, the server holds little of it, and the channel that it serves goes on.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod world;
@@ -27,7 +27,8 @@ fn begun(setting: Setting) -> (World, StreamId) {
     (world, id)
 }
 
-/// Sends past the page's channels, as a stack that keeps to nothing; false once its association takes no more.
+/// Sends past the page's channels, as a stack that keeps to nothing; false once its association
+/// takes no more.
 fn send_raw(world: &mut World, id: u16, ppid: Ppid, payload: impl Into<Bytes>) -> bool {
     world.browser(|page, now| {
         let mut own = page.association_mut().unwrap();
@@ -110,7 +111,8 @@ fn messages_without_bytes_that_are_not_read_close_the_window_too() {
         }
         world.run_for(Duration::from_secs(1));
     }
-    // What the server holds: 50,000 bytes of events and a window of 100,000 bytes, each message with what it takes.
+    // What the server holds: 50,000 bytes of events and a window of 100,000 bytes, each message
+    // with what it takes.
     world.set_deaf(false);
     let held = messages(&world.told_server(), id).len();
     assert!(held < 3_000, "{held} of {sent}");

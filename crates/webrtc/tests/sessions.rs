@@ -29,8 +29,8 @@ fn first_message(setting: Setting) -> Instant {
 #[test]
 fn the_first_message_arrives_after_three_and_a_half_round_trips_whichever_end_of_dtls_the_server_is()
  {
-    // A check, DTLS 1.3 without a cookie, INIT, and the message with the COOKIE ECHO: the server as client of DTLS begins
-    // with the first check instead of waiting for the nomination.
+    // A check, DTLS 1.3 without a cookie, INIT, and the message with the COOKIE ECHO: the server as
+    // client of DTLS begins with the first check instead of waiting for the nomination.
     let server = first_message(Setting::new(0));
     let client = first_message(Setting { role: Role::Client, ..Setting::new(0) });
     assert!(server <= Instant::from_millis(400), "{server}");
@@ -84,7 +84,8 @@ fn an_init_in_the_servers_offer_saves_a_round_trip_where_the_peer_answers_with_i
 
 #[test]
 fn an_answer_that_only_returns_the_init_of_the_servers_offer_makes_no_association() {
-    // As it was; with other words behind its tag; with its tag behind another window; with another first TSN.
+    // As it was; with other words behind its tag; with its tag behind another window; with another
+    // first TSN.
     let returned: [fn(Vec<u8>) -> Vec<u8>; 3] = [
         |init| init,
         |mut init| {
@@ -104,7 +105,8 @@ fn an_answer_that_only_returns_the_init_of_the_servers_offer_makes_no_associatio
 
 #[test]
 fn a_peer_that_answers_with_an_init_that_it_does_not_mean_is_served_by_packets() {
-    // Its tag is not that of any association of the peer, which begins with packets as if nothing had been said.
+    // Its tag is not that of any association of the peer, which begins with packets as if nothing
+    // had been said.
     for role in [Role::Server, Role::Client] {
         let returns: fn(Vec<u8>) -> Vec<u8> = |mut init| {
             init[4] ^= 1;
@@ -389,7 +391,8 @@ fn one_host_takes_no_more_than_its_share_of_peers_connected_or_not() {
 
 #[test]
 fn a_burst_of_messages_as_soon_as_the_page_may_does_not_end_a_handshake_under_loss() {
-    // With SCTP's set-up in the offer the page has its association once its end of DTLS is open, and the server's may not be.
+    // With SCTP's set-up in the offer the page has its association once its end of DTLS is open,
+    // and the server's may not be.
     for seed in 0..40 {
         let setting = Setting { seed, signals_init: true, ..Setting::new(20) };
         let mut world = World::new(setting);
@@ -404,7 +407,8 @@ fn a_burst_of_messages_as_soon_as_the_page_may_does_not_end_a_handshake_under_lo
     }
 }
 
-/// Number of 100 pages without an association after ten seconds, over a path that loses this percentage of packets each way.
+/// Number of 100 pages without an association after ten seconds, over a path that loses this
+/// percentage of packets each way.
 fn not_set_up(role: Role) -> usize {
     let waits = |seed: &u64| {
         let browser = Settings { linear_retransmissions: 4, ..Settings::default() };

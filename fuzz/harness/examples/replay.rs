@@ -1,5 +1,6 @@
 //! Runs the inputs of usrsctp's fuzzers, from outside of this tree: `replay DIRECTORY`, where the
-//! directories `CORPUS_CONNECT`, `CORPUS_FRAGMENT` and `CORPUS_LISTEN` are. Says what became of them.
+//! directories `CORPUS_CONNECT`, `CORPUS_FRAGMENT` and `CORPUS_LISTEN` are. Says what became of
+//! them.
 
 #![allow(clippy::print_stdout, reason = "a program for the terminal")]
 

@@ -1,5 +1,6 @@
-//! Runs a harness with seeded inputs, where there is no libFuzzer: `seeds association|endpoint|pair|parser
-//! [FROM [COUNT]]`. Says which seeds fail; `FROM` such a seed and `COUNT` 1 repeats it.
+//! Runs a harness with seeded inputs, where there is no libFuzzer: `seeds
+//! association|endpoint|pair|parser [FROM [COUNT]]`. Says which seeds fail; `FROM` such a seed and
+//! `COUNT` 1 repeats it.
 
 #![allow(clippy::print_stdout, reason = "a program for the terminal")]
 

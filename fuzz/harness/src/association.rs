@@ -1,5 +1,5 @@
-//! Two endpoints and an attacker who knows their ports and tags: arbitrary datagrams, time, sends, reads,
-//! policy switches, ends. Nothing may panic, time must go on, and memory stay in bounds.
+//! Two endpoints and an attacker who knows their ports and tags: arbitrary datagrams, time, sends,
+//! reads, policy switches, ends. Nothing may panic, time must go on, and memory stay in bounds.
 
 use arbitrary::Arbitrary;
 use base::{DatagramMeta, Duration, Ecn, Instant, Machine, Purpose, RandomStream};

@@ -1,6 +1,6 @@
-//! The inputs that usrsctp's fuzzers have collected, in the three shapes that they are made for. They are
-//! read from outside of this tree: `make fuzz CORPUS=directory`, with the directories `CORPUS_CONNECT`,
-//! `CORPUS_FRAGMENT` and `CORPUS_LISTEN` in it.
+//! The inputs that usrsctp's fuzzers have collected, in the three shapes that they are made for.
+//! They are read from outside of this tree: `make fuzz CORPUS=directory`, with the directories
+//! `CORPUS_CONNECT`, `CORPUS_FRAGMENT` and `CORPUS_LISTEN` in it.
 
 use core::net::SocketAddr;
 
@@ -18,7 +18,8 @@ use crate::network::{events, fix_checksum, give, host, transmits};
 /// Ports of the endpoint and of the peer that the inputs play.
 const PORTS: (u16, u16) = (5000, 5001);
 
-/// The peer's initial TSN, which the inputs count from, and the one that they expect of the endpoint.
+/// The peer's initial TSN, which the inputs count from, and the one that they expect of the
+/// endpoint.
 const PEER_TSN: Tsn = Tsn(0xed69_58ec);
 const EXPECTED_TSN: u32 = 0xd45e_e957;
 

@@ -1,6 +1,7 @@
-//! A server with encrypted sessions, an honest client, and a network between them that repeats, changes, cuts, redirects and makes
-//! datagrams up: the server takes nothing but what the client sent, each once, answers strangers with less than three times
-//! their bytes, keeps a bounded number of handshakes, and serves another client afterwards.
+//! A server with encrypted sessions, an honest client, and a network between them that repeats,
+//! changes, cuts, redirects and makes datagrams up: the server takes nothing but what the client
+//! sent, each once, answers strangers with less than three times their bytes, keeps a bounded
+//! number of handshakes, and serves another client afterwards.
 
 use core::net::SocketAddr;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

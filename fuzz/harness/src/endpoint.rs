@@ -1,6 +1,6 @@
-//! A listener and its clients, some behind one NAT, with people between them who lose, repeat, forge and
-//! steal packets, while clients restart, move and go away. The listener keeps its limits, forgets what was
-//! released, and serves an honest client at the end.
+//! A listener and its clients, some behind one NAT, with people between them who lose, repeat,
+//! forge and steal packets, while clients restart, move and go away. The listener keeps its limits,
+//! forgets what was released, and serves an honest client at the end.
 
 use core::net::SocketAddr;
 use std::collections::BTreeSet;

@@ -1,7 +1,8 @@
-//! Flows of an edge between a client's connection and a service's, with sides that give, take, finish, fail and change
-//! their room in any order. A model knows every byte: each arrives once and in order, or is held and counted; no side
-//! is called after a call that left it nothing to do. Half of the inputs have a side for a client that is as unsteady
-//! as the model allows, the others a connection of the stack.
+//! Flows of an edge between a client's connection and a service's, with sides that give, take,
+//! finish, fail and change their room in any order. A model knows every byte: each arrives once and
+//! in order, or is held and counted; no side is called after a call that left it nothing to do.
+//! Half of the inputs have a side for a client that is as unsteady as the model allows, the others
+//! a connection of the stack.
 
 mod stacked;
 
@@ -14,7 +15,8 @@ use crate::Steps;
 /// Steps of both sides.
 #[derive(Arbitrary, Debug)]
 pub struct Input {
-    /// Even: the client is a model; odd: its connection is one of the stack, with a preset of recovery.
+    /// Even: the client is a model; odd: its connection is one of the stack, with a preset of
+    /// recovery.
     client: u8,
     steps: Steps<Step>,
 }
@@ -26,7 +28,8 @@ enum Step {
     Turn,
     /// The client or the service has more to say.
     Say { client: bool, bytes: u16 },
-    /// An end takes more; for a client that is room in the stack, which a smaller budget may take away.
+    /// An end takes more; for a client that is room in the stack, which a smaller budget may take
+    /// away.
     Take { client: bool, bytes: u16 },
     /// Room that was there is gone.
     Shrink { left: u16 },

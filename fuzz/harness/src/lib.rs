@@ -1,6 +1,6 @@
 //! Harnesses of the fuzz targets: functions that panic when something is wrong. libFuzzer calls
-//! them with inputs that it makes up (`make fuzz`), the smoke test with seeded ones (`make test`), and the
-//! example `replay` with files.
+//! them with inputs that it makes up (`make fuzz`), the smoke test with seeded ones (`make test`),
+//! and the example `replay` with files.
 //!
 //! - [`parser`]: a packet is read, written again and read once more.
 //! - [`segment`]: the same with a TCP segment.
@@ -15,9 +15,10 @@
 //! - [`endpoint`]: a listener, clients, forgers and thieves.
 //! - [`pair`]: two associations with a hostile network between them, judged by a model.
 //! - [`tcp_connection`]: a TCP endpoint and a peer who knows the numbers but not its manners.
-//! - [`tcp_pair`]: two ends of a TCP connection with a hostile network between them, judged by a model.
-//! - [`flow`]: what an edge carries between a client and a service, judged by a model, with a model for a client or the
-//!   TCP stack.
+//! - [`tcp_pair`]: two ends of a TCP connection with a hostile network between them, judged by a
+//!   model.
+//! - [`flow`]: what an edge carries between a client and a service, judged by a model, with a model
+//!   for a client or the TCP stack.
 //! - [`tcp_policy`]: the recovery policies of both, by numbers.
 //! - [`advice`]: advice to recovery, by numbers.
 //! - [`air`]: the hostile network of both pairs.

@@ -1,4 +1,5 @@
-//! Parts common to the harnesses: addresses, packets with a correct checksum, and the outputs of an endpoint.
+//! Parts common to the harnesses: addresses, packets with a correct checksum, and the outputs of an
+//! endpoint.
 
 use core::net::SocketAddr;
 

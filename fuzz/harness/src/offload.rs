@@ -1,6 +1,6 @@
-//! Headers before and within large packets of a TUN device, in both directions: no field of a virtio header may lead
-//! outside of the packet, and segments that leave as one packet must be, once the kernel has cut them, bit for bit
-//! those that would have left one by one.
+//! Headers before and within large packets of a TUN device, in both directions: no field of a
+//! virtio header may lead outside of the packet, and segments that leave as one packet must be,
+//! once the kernel has cut them, bit for bit those that would have left one by one.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -104,7 +104,8 @@ fn leaves(input: &Input) -> usize {
     together
 }
 
-/// A segment of TCP with timestamps in its options and a right checksum, unless that is what is changed.
+/// A segment of TCP with timestamps in its options and a right checksum, unless that is what is
+/// changed.
 fn segment(piece: &Piece, sequence: u32, length: usize, addresses: (IpAddr, IpAddr)) -> Vec<u8> {
     let mut bytes = vec![0x13, 0x88, 0x1f, 0x90];
     bytes.extend(sequence.to_be_bytes());
@@ -142,7 +143,8 @@ fn sum_of(segment: &[u8], (source, destination): (IpAddr, IpAddr)) -> u16 {
     !(sum as u16)
 }
 
-/// Puts segments together as they leave, and cuts them as the kernel does (Linux, `tcp_gso_segment`).
+/// Puts segments together as they leave, and cuts them as the kernel does (Linux,
+/// `tcp_gso_segment`).
 fn leave_as_one(transmits: &[Transmit], segments: &[u8]) {
     let (Some(local), remote) = (transmits[0].local, transmits[0].remote) else { return };
     let header = IpHeader {

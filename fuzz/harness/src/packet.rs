@@ -1,6 +1,6 @@
-//! Any bytes as an IP packet from a TUN device, as it is and with its checksums made right: reading must not panic,
-//! what it read must come out again when it is written and read once more, and what answers a ping must be as
-//! long as the ping and ask for nothing.
+//! Any bytes as an IP packet from a TUN device, as it is and with its checksums made right: reading
+//! must not panic, what it read must come out again when it is written and read once more, and what
+//! answers a ping must be as long as the ping and ask for nothing.
 
 use io::ip::{ICMP, ICMPV6, IpHeader, IpPacket, Message};
 

@@ -1,6 +1,6 @@
-//! Two associations with a hostile network between them, driven by the fuzzer's bytes and judged by a
-//! model: every message arrives once, in order where asked, intact; or its sender is told that the
-//! association failed.
+//! Two associations with a hostile network between them, driven by the fuzzer's bytes and judged by
+//! a model: every message arrives once, in order where asked, intact; or its sender is told that
+//! the association failed.
 
 use core::net::{IpAddr, SocketAddr};
 use std::collections::BTreeSet;
@@ -83,8 +83,9 @@ impl Spoilable for Flying {
 struct World {
     ends: [Endpoint; 2],
     ids: [Option<AssociationId>; 2],
-    /// Associations that a cookie opened which came again after the first had ended. They are other ones to
-    /// their application: what arrives there may have arrived before, and begins a new order.
+    /// Associations that a cookie opened which came again after the first had ended. They are
+    /// other ones to their application: what arrives there may have arrived before, and begins
+    /// a new order.
     later: [BTreeSet<AssociationId>; 2],
     /// Messages sent by each end.
     sent: [Vec<Sent>; 2],
@@ -102,7 +103,8 @@ struct World {
     air: Air<Flying>,
     /// Networks that lose everything.
     broken: [bool; 2],
-    /// Ends that find the path MTU out, and bytes of an IP packet that pass in one piece from there.
+    /// Ends that find the path MTU out, and bytes of an IP packet that pass in one piece from
+    /// there.
     discovers: [bool; 2],
     mtu: [usize; 2],
     /// Packets may come without a checksum: what is below protects them.

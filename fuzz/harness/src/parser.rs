@@ -1,5 +1,5 @@
-//! Any datagram, its checksum made right: parsing must neither panic nor read what is not there, and
-//! what it read must come out again when it is written and read once more.
+//! Any datagram, its checksum made right: parsing must neither panic nor read what is not there,
+//! and what it read must come out again when it is written and read once more.
 
 use bytes::Bytes;
 use std::sync::Arc;
@@ -123,8 +123,8 @@ fn write_again(header: CommonHeader, chunk: Chunk<'_>) {
     };
     let read = again.chunks().next();
     match read {
-        // Bits that mean nothing and parameters that cannot be read are left out when writing, so that
-        // only what is read the second time must stay as it is.
+        // Bits that mean nothing and parameters that cannot be read are left out when writing, so
+        // that only what is read the second time must stay as it is.
         Some(Ok(read)) => {
             let (first, second) = (what, describe(&read));
             assert!(same(&first, &second), "{first} became {second}");
@@ -169,7 +169,8 @@ fn describe(chunk: &Chunk<'_>) -> String {
     }
 }
 
-/// The answers of an ASCONF-ACK as far as they can be read, without those that are of no known type.
+/// The answers of an ASCONF-ACK as far as they can be read, without those that are of no known
+/// type.
 fn answers<'a>(answers: &AddressAnswers<'a>) -> Vec<AddressAnswer<Vec<Cause<'a>>>> {
     let known = answers.iter().map_while(Result::ok);
     let owned = known.filter_map(|answer| match answer {

@@ -1,5 +1,6 @@
-//! Any text as a session description, and an offer of a browser with lines of the input in it: reading ends, what is read is
-//! written and read again equal, and an error names a line that there is.
+//! Any text as a session description, and an offer of a browser with lines of the input in it:
+//! reading ends, what is read is written and read again equal, and an error names a line that there
+//! is.
 
 use webrtc::sdp::{Description, SdpError};
 
@@ -30,7 +31,8 @@ pub fn run(bytes: &[u8]) -> usize {
     offers.filter(|read| *read).count()
 }
 
-/// The offer with a line of the input instead of one of its own, behind the beginning of one, or as an attribute more.
+/// The offer with a line of the input instead of one of its own, behind the beginning of one, or as
+/// an attribute more.
 pub(crate) fn changed(index: usize, line: &str) -> String {
     let mut lines = OFFER.map(str::to_owned).to_vec();
     let at = index / 3 % OFFER.len();

@@ -1,5 +1,5 @@
-//! Any datagram as a TCP segment, its checksum made right: parsing must neither panic nor read what is not
-//! there, and what it read must come out again when it is written and read once more.
+//! Any datagram as a TCP segment, its checksum made right: parsing must neither panic nor read what
+//! is not there, and what it read must come out again when it is written and read once more.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -45,7 +45,8 @@ fn write_again(segment: &Segment, addresses: Pseudo) {
         Ok(again) => again,
         Err(error) => panic!("what was written cannot be read: {error}: {segment:?}"),
     };
-    // What was skipped is not written, and in the common order less may fit than where nothing is aligned.
+    // What was skipped is not written, and in the common order less may fit than where nothing is
+    // aligned.
     let fit = again.options.sack.len();
     assert!(fit == segment.options.sack.len() || length - segment.payload.len() > 52);
     let options = Options {

@@ -1,6 +1,7 @@
-//! The HTTP of `serve --webrtc`: connections with requests and offers of the input, raw or nearly right. Each request is answered
-//! with a status that there is, an offer has an answer exactly where the server took a peer, an answer says of the server what is so,
-//! and a refused request changes nothing. An answer to an offer of the server makes a peer or changes nothing.
+//! The HTTP of `serve --webrtc`: connections with requests and offers of the input, raw or nearly
+//! right. Each request is answered with a status that there is, an offer has an answer exactly
+//! where the server took a peer, an answer says of the server what is so, and a refused request
+//! changes nothing. An answer to an offer of the server makes a peer or changes nothing.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, PoisonError};
@@ -26,7 +27,8 @@ pub enum Step {
     Raw(Blob),
     /// A request with a head that is mostly right.
     Ask {
-        /// Method, path, type of content and host, each among those that there are and some that there are not.
+        /// Method, path, type of content and host, each among those that there are and some that
+        /// there are not.
         head: [u8; 4],
         /// Bytes more or fewer than the head says; mostly none.
         wrong_length: Option<(bool, i8)>,
@@ -44,7 +46,8 @@ pub enum Body {
     Raw(Blob),
     /// An offer with a text in one of its lines, or as a line more.
     Offer(u8, Blob),
-    /// A setting: delay and interval in hundredths of a second, loss in halves of a percent above -5.
+    /// A setting: delay and interval in hundredths of a second, loss in halves of a percent above
+    /// -5.
     Setting(u8, u8, u8),
 }
 
@@ -131,7 +134,8 @@ pub fn run(input: &Input) -> Outcome {
     outcome
 }
 
-/// Lets the server offer, and brings this answer, with SCTP's set-up as it is and then as the offer has it; whether it was taken.
+/// Lets the server offer, and brings this answer, with SCTP's set-up as it is and then as the offer
+/// has it; whether it was taken.
 fn answer(behind: &Behind, answer: &[u8]) -> bool {
     // What an answer has instead of the usual offer's choice.
     let answer = String::from_utf8_lossy(answer).replace("actpass", "active");
@@ -144,7 +148,8 @@ fn answer(behind: &Behind, answer: &[u8]) -> bool {
     taken
 }
 
-/// Lets the server offer, and brings the answer to the line of SCTP's set-up in the offer; whether it was taken.
+/// Lets the server offer, and brings the answer to the line of SCTP's set-up in the offer; whether
+/// it was taken.
 fn take(behind: &Behind, answer: impl FnOnce(&str) -> String) -> bool {
     let mut server = lock(&behind.server);
     let peers = server.len();

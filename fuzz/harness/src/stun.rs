@@ -1,5 +1,6 @@
-//! Any datagrams at a server that waits for a browser, as they are and as attributes of a binding request: nothing that is
-//! not authentic gets an answer or a place, and answers are no longer than requests.
+//! Any datagrams at a server that waits for a browser, as they are and as attributes of a binding
+//! request: nothing that is not authentic gets an answer or a place, and answers are no longer than
+//! requests.
 
 use core::net::SocketAddr;
 
@@ -61,7 +62,8 @@ fn request(attributes: &[u8]) -> Vec<u8> {
     datagram
 }
 
-/// Attributes with the right names, a priority and an integrity of the input's first bytes, then the input.
+/// Attributes with the right names, a priority and an integrity of the input's first bytes, then
+/// the input.
 fn with_names(names: &str, bytes: &[u8]) -> Vec<u8> {
     let mut attributes = vec![0, 6];
     attributes.extend((names.len() as u16).to_be_bytes());

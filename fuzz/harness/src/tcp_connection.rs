@@ -1,6 +1,6 @@
-//! A TCP endpoint with a listener, a peer who knows every number but not its manners, and strangers:
-//! segments made of whatever the fuzzer likes, most of them close to what is expected. Nothing may panic or
-//! grow, and an honest peer is served afterwards.
+//! A TCP endpoint with a listener, a peer who knows every number but not its manners, and
+//! strangers: segments made of whatever the fuzzer likes, most of them close to what is expected.
+//! Nothing may panic or grow, and an honest peer is served afterwards.
 
 use core::net::SocketAddr;
 use std::sync::Arc;
@@ -23,8 +23,8 @@ const BUFFER: usize = 20_000;
 /// Input of the target.
 #[derive(Arbitrary, Clone, Debug)]
 pub struct Input {
-    /// A bit each: the endpoint opens, ECN, timestamps required, urgent data out of band, cookies always,
-    /// lenient resets, lenient SYNs, user timeout option.
+    /// A bit each: the endpoint opens, ECN, timestamps required, urgent data out of band, cookies
+    /// always, lenient resets, lenient SYNs, user timeout option.
     pub options: u8,
     /// Number of a recovery preset.
     pub preset: u8,

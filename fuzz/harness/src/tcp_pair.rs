@@ -1,6 +1,6 @@
-//! Two TCP connections' ends with a hostile network between them, driven by the fuzzer's bytes and judged by
-//! a model: what is read is the beginning of what was sent, the end comes after all of it, and unless
-//! a side gave up everything arrives and nothing is left behind.
+//! Two TCP connections' ends with a hostile network between them, driven by the fuzzer's bytes and
+//! judged by a model: what is read is the beginning of what was sent, the end comes after all of
+//! it, and unless a side gave up everything arrives and nothing is left behind.
 
 use core::net::SocketAddr;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Any bytes as a capture, and as what packets of one connection and one association carry: reading must end, and
-//! what it counts must agree with itself.
+//! Any bytes as a capture, and as what packets of one connection and one association carry: reading
+//! must end, and what it counts must agree with itself.
 
 use trace::capture::Capture;
 use trace::report::{Report, StreamReport};
@@ -47,8 +47,9 @@ fn check_stream(stream: &StreamReport) {
     }
 }
 
-/// A pcap file whose packets carry pieces of `bytes`: of each piece the first byte says how long it is and
-/// which way, with which protocol it goes; ports and tags are the same in all, so that they meet.
+/// A pcap file whose packets carry pieces of `bytes`: of each piece the first byte says how long it
+/// is and which way, with which protocol it goes; ports and tags are the same in all, so that they
+/// meet.
 fn capture_of(bytes: &[u8]) -> Vec<u8> {
     const RAW: u32 = 101;
     let header = [0xa1b2_c3d4u32, 0x0004_0002, 0, 0, 65_535, RAW];
@@ -66,7 +67,8 @@ fn capture_of(bytes: &[u8]) -> Vec<u8> {
     file
 }
 
-/// An IPv4 packet with a segment or an SCTP packet, of which `piece` is all but the ports (and the tag).
+/// An IPv4 packet with a segment or an SCTP packet, of which `piece` is all but the ports (and the
+/// tag).
 fn packet(is_tcp: bool, is_back: bool, piece: &[u8]) -> Vec<u8> {
     let (from, to) = if is_back { (2, 1) } else { (1, 2) };
     let mut transport = vec![0, from, 0, to];

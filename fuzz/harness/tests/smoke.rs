@@ -1,4 +1,5 @@
-//! Every harness with a fixed number of seeded inputs: what `make fuzz` does for hours, for seconds.
+//! Every harness with a fixed number of seeded inputs: what `make fuzz` does for hours, for
+//! seconds.
 
 use arbitrary::Arbitrary;
 use base::{Purpose, RandomStream};
@@ -139,8 +140,8 @@ fn what_fuzzing_found_in_the_harness_stays_found() {
 
 #[test]
 fn pair_ends_in_order_where_the_peer_aborts_behind_its_shutdown() {
-    // SHUTDOWN arrives, ABORT does not; the endpoint that aborted drops the first SHUTDOWN ACK, which has no checksum
-    // (RFC 9653, section 5.3), and answers the second.
+    // SHUTDOWN arrives, ABORT does not; the endpoint that aborted drops the first SHUTDOWN ACK,
+    // which has no checksum (RFC 9653, section 5.3), and answers the second.
     let end = || pair::End {
         preset: 0,
         buffer: 255,

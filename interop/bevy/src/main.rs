@@ -1,5 +1,5 @@
-//! The library in Bevy: `Net` of the plain game loop is a resource. Before the game's systems of a frame, one takes what has come;
-//! those send what is new. None of them waits for the network.
+//! The library in Bevy: `Net` of the plain game loop is a resource. Before the game's systems of a
+//! frame, one takes what has come; those send what is new. None of them waits for the network.
 //!
 //! `cargo run` runs a server and a client, both without a window, in one process.
 
@@ -62,7 +62,8 @@ fn play(mut states: MessageReader<Arrived>, mut place: Single<&mut Place>, netwo
     network.0.broadcast(&Bytes::from_static(&[1]));
 }
 
-/// An app of one side. A game adds `DefaultPlugins` and calls `run`; a server adds `ScheduleRunnerPlugin` instead.
+/// An app of one side. A game adds `DefaultPlugins` and calls `run`; a server adds
+/// `ScheduleRunnerPlugin` instead.
 fn app(net: Net, side: fn(&mut App)) -> App {
     let mut app = App::new();
     app.add_plugins((network, side)).insert_resource(Network(net));

@@ -1,4 +1,5 @@
-//! Two apps over loopback: what one sends in a frame is in the world of the other some frames later.
+//! Two apps over loopback: what one sends in a frame is in the world of the other some frames
+//! later.
 
 use std::time::Instant;
 

@@ -1,9 +1,11 @@
-//! Attacks on `thinstream serve` and `thinstream edge`, honest clients beside them, and the resident memory of the process.
+//! Attacks on `thinstream serve` and `thinstream edge`, honest clients beside them, and the
+//! resident memory of the process.
 //!
-//! `make attacks` runs it, as root: `attacks [COMMAND [serve|edge]]`, where COMMAND is the built `thinstream` (else the one
-//! beside this program's folder). Each attack has a process and a network namespace of its own. The exit code is 1 if an
-//! honest client was not served within a second, a server had more memory than docs/limits.md says, or an edge more than its `--memory`, or
-//! told of another figure than the system's.
+//! `make attacks` runs it, as root: `attacks [COMMAND [serve|edge]]`, where COMMAND is the built
+//! `thinstream` (else the one beside this program's folder). Each attack has a process and a
+//! network namespace of its own. The exit code is 1 if an honest client was not served within a
+//! second, a server had more memory than docs/limits.md says, or an edge more than its `--memory`,
+//! or told of another figure than the system's.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -87,8 +89,8 @@ fn attack_edges(program: &PathBuf) -> Result<Vec<String>> {
     Ok(faults)
 }
 
-/// Attacks a server whose associations may hold `memory` bytes and whose process has `space` bytes of address space (0: any),
-/// and ends it.
+/// Attacks a server whose associations may hold `memory` bytes and whose process has `space` bytes
+/// of address space (0: any), and ends it.
 fn case(program: &PathBuf, what: Attack, memory: u64, space: u64) -> Result<AttackReport> {
     let namespace = Namespace::new()?;
     let address: SocketAddr = "127.0.0.1:9899".parse()?;

@@ -27,7 +27,8 @@ const SECONDS: u64 = 300;
 /// Largest difference from virtual time that is none.
 const TOLERANCE: f64 = 0.15;
 
-/// Our default policy, str0m, webrtc-rs and pion, all at once to Chromium: a table for each case, and ours beside virtual time.
+/// Our default policy, str0m, webrtc-rs and pion, all at once to Chromium: a table for each case,
+/// and ours beside virtual time.
 pub(crate) fn downstream(cases: &[Case], wishes: &Wishes) -> Outcome<Vec<Comparison>> {
     let browser = Browser::chromium()?;
     let others = match wishes.alone {
@@ -143,7 +144,8 @@ impl Measured {
     }
 }
 
-/// Lets a page of the browser connect to the servers that `start` starts, and waits until all messages have arrived.
+/// Lets a page of the browser connect to the servers that `start` starts, and waits until all
+/// messages have arrived.
 fn measure(
     browser: &Browser,
     wanted: &Wanted,
@@ -192,7 +194,8 @@ fn measure(
     }
 }
 
-/// Milliseconds above the delay of the path; bytes with headers of IP, UDP and DTLS; connections that did not open or ended early.
+/// Milliseconds above the delay of the path; bytes with headers of IP, UDP and DTLS; connections
+/// that did not open or ended early.
 fn print_table(measured: &[Measured], wanted: &Wanted, simulated: Option<Sample>) {
     println!(
         "| | mean | p50 | p99 | p99.9 | max | bytes | packets | bytes back | messages | lost |"

@@ -13,7 +13,8 @@ use crate::Outcome;
 
 /// Names of the cases, and of their plans in `experiments/fidelity`.
 pub(crate) const NAMES: [&str; 2] = ["sctp", "tcp"];
-/// Names of the cases with the default policy, and of their plans beside this file: no kernel has that policy.
+/// Names of the cases with the default policy, and of their plans beside this file: no kernel has
+/// that policy.
 pub(crate) const LATENCY: [&str; 2] = ["latency-w1", "latency-w2"];
 
 /// A plan that runs in virtual time and on the system under test.

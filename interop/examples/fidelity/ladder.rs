@@ -167,8 +167,8 @@ impl Event {
     }
 }
 
-/// The steps of the first such event: all from the lost message on, for the time that `span` is, so long after
-/// another loss.
+/// The steps of the first such event: all from the lost message on, for the time that `span` is, so
+/// long after another loss.
 pub(crate) fn find(flows: &[Vec<Step>], event: Event, span: Duration) -> Option<&[Step]> {
     flows.iter().find_map(|steps| {
         steps.iter().enumerate().find_map(|(start, step)| {
@@ -188,8 +188,8 @@ pub(crate) fn find(flows: &[Vec<Step>], event: Event, span: Duration) -> Option<
     })
 }
 
-/// Steps around the first packet that carries several messages for the first time, long after the last loss: some
-/// of them waited for others.
+/// Steps around the first packet that carries several messages for the first time, long after the
+/// last loss: some of them waited for others.
 pub(crate) fn find_held(flows: &[Vec<Step>]) -> Option<&[Step]> {
     const LOSSLESS: Duration = Duration::from_secs(1);
     flows.iter().find_map(|steps| {
@@ -225,7 +225,8 @@ pub(crate) fn print_event(name: &str, steps: &[Step]) {
     print(name, &steps[..end]);
 }
 
-/// Steps as lines: milliseconds, direction, what, fate; times and messages are counted from the first.
+/// Steps as lines: milliseconds, direction, what, fate; times and messages are counted from the
+/// first.
 pub(crate) fn print(name: &str, steps: &[Step]) {
     let message = steps.iter().find_map(|step| step.messages.first()).copied().unwrap_or(0);
     println!("{name}:\n");

@@ -1,26 +1,31 @@
-//! Can the numbers be believed? The same thin flows over a real Linux kernel, over real sockets, and in virtual time.
+//! Can the numbers be believed? The same thin flows over a real Linux kernel, over real sockets,
+//! and in virtual time.
 //!
-//! - `cargo run --release -p interop --example fidelity -- kernel [sctp] [tcp] [--flows N] [--seconds N] [--loss PERCENT] [--runs N]`:
-//!   the kernel's SCTP and TCP in User-Mode Linux, over its own loopback with netem, some times over, beside the plans of
-//!   `experiments/fidelity` (as root).
+//! - `cargo run --release -p interop --example fidelity -- kernel [sctp] [tcp] [--flows N]
+//!   [--seconds N] [--loss PERCENT] [--runs N]`: the kernel's SCTP and TCP in User-Mode Linux, over
+//!   its own loopback with netem, some times over, beside the plans of `experiments/fidelity` (as
+//!   root).
 //!
-//! - `cargo run --release -p interop --example fidelity -- sockets [latency-w1] [latency-w2] [--flows N] [--seconds N] [--loss
-//!   PERCENT]`: the first of them, or those with the default policy, through `serve`, `emulate` and `send` on loopback.
+//! - `cargo run --release -p interop --example fidelity -- sockets [latency-w1] [latency-w2]
+//!   [--flows N] [--seconds N] [--loss PERCENT]`: the first of them, or those with the default
+//!   policy, through `serve`, `emulate` and `send` on loopback.
 //!
-//! - `cargo run --release -p interop --example fidelity -- receivers [latency-w1] [latency-w2] [--flows N] [--seconds N]`: the
-//!   default policy's sender to receivers of others, usrsctp and the kernel's SCTP in User-Mode Linux, over `emulate` (as root).
+//! - `cargo run --release -p interop --example fidelity -- receivers [latency-w1] [latency-w2]
+//!   [--flows N] [--seconds N]`: the default policy's sender to receivers of others, usrsctp and
+//!   the kernel's SCTP in User-Mode Linux, over `emulate` (as root).
 //!
-//! - `cargo run --release -p interop --example fidelity -- browser [latency-w1] [latency-w2] [--flows N] [--seconds N]`: servers of
-//!   data channels, ours, str0m, webrtc-rs and pion, to Chromium over the model of a link; `--alone`: ours only; `browser-sends`:
-//!   Chromium and Firefox, or `--browser NAME`, to ours, acknowledging as the policy says and at once (as root).
+//! - `cargo run --release -p interop --example fidelity -- browser [latency-w1] [latency-w2]
+//!   [--flows N] [--seconds N]`: servers of data channels, ours, str0m, webrtc-rs and pion, to
+//!   Chromium over the model of a link; `--alone`: ours only; `browser-sends`: Chromium and
+//!   Firefox, or `--browser NAME`, to ours, acknowledging as the policy says and at once (as root).
 //!
-//! - `cargo run --release -p interop --example fidelity -- trace [sctp] [tcp]`: single events on both sides, packet by packet
-//!   (as root).
+//! - `cargo run --release -p interop --example fidelity -- trace [sctp] [tcp]`: single events on
+//!   both sides, packet by packet (as root).
 //!
 //! `--jitter 0.1ms` gives the virtual network a jitter, where the real one has that of the machine.
 //!
-//! `--json` prints one object. Exit code 1: a number differs by more than 15 % while the intervals of both sides do
-//! not overlap. What it printed stands in docs/fidelity.md.
+//! `--json` prints one object. Exit code 1: a number differs by more than 15 % while the intervals
+//! of both sides do not overlap. What it printed stands in docs/fidelity.md.
 
 mod browser;
 mod case;

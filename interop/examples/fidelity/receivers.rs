@@ -74,7 +74,8 @@ fn measure(plan: &FlowsPlan, receiver: &ThinReceiver, port: u16, seed: u64) -> O
     let flows = Flows::of(plan)?;
     let told = receiver.told()?;
     let server = Server { at: receiver.address(), sctp_port: Some(port) };
-    // Until all clients are done: the receiver may say nothing while they wait for their first answer.
+    // Until all clients are done: the receiver may say nothing while they wait for their first
+    // answer.
     told.set_read_timeout(Some(Duration::from_millis(200)))?;
     std::thread::scope(|scope| {
         let sending = scope.spawn(move || -> Outcome<Counts> {

@@ -6,8 +6,9 @@ use results::nearest_rank;
 /// Draws with which an interval is made.
 const DRAWS: usize = 1000;
 
-/// Latencies in clusters: a flow's, or a run's. Messages of one flow wait for one another and are not independent;
-/// clusters are, so that intervals come of drawing clusters (with replacement), not messages.
+/// Latencies in clusters: a flow's, or a run's. Messages of one flow wait for one another and are
+/// not independent; clusters are, so that intervals come of drawing clusters (with replacement),
+/// not messages.
 #[derive(Default)]
 pub(crate) struct Sample {
     /// Nanoseconds, how often, and of which cluster.
@@ -24,8 +25,9 @@ pub(crate) struct Estimate {
     pub(crate) high: f64,
 }
 
-/// Estimated numbers: the mean and quantiles in milliseconds, and the shares of latencies above bounds in percent. Where latencies
-/// form two groups, a quantile between them varies widely from run to run, and a share does not.
+/// Estimated numbers: the mean and quantiles in milliseconds, and the shares of latencies above
+/// bounds in percent. Where latencies form two groups, a quantile between them varies widely from
+/// run to run, and a share does not.
 pub(crate) const NUMBERS: [&str; 8] = [
     "mean",
     "p50",

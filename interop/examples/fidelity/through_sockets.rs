@@ -8,7 +8,8 @@ use crate::sample::Sample;
 use crate::sockets::{self, Measured};
 use crate::{Outcome, Wishes, virtual_time};
 
-/// Servers, each with a link and clients of its own; and clients at most, unless others are asked for.
+/// Servers, each with a link and clients of its own; and clients at most, unless others are asked
+/// for.
 pub(crate) const SERVERS: u64 = 20;
 const CLIENTS: u32 = 10;
 /// Seconds for which they send, unless others are asked for.
@@ -31,8 +32,8 @@ pub(crate) fn run(cases: &[Case], wishes: &Wishes) -> Outcome<Vec<Comparison>> {
     .collect()
 }
 
-/// Compares the results of `measure` for the case's flows in real time, each measurement a cluster, with those in
-/// virtual time.
+/// Compares the results of `measure` for the case's flows in real time, each measurement a cluster,
+/// with those in virtual time.
 pub(crate) fn compare(
     case: &Case,
     wishes: &Wishes,

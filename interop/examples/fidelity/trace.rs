@@ -68,8 +68,8 @@ struct Fates {
 /// Time at which the message is due that is lost here.
 const LOST_AT: Duration = Duration::from_secs(20);
 
-/// Runs the flow in virtual time, where a message and what follows it have the fates of the real run; from that message
-/// on.
+/// Runs the flow in virtual time, where a message and what follows it have the fates of the real
+/// run; from that message on.
 fn simulated(plan: &FlowsPlan, flows: &ThinFlows, real: &[Step]) -> Outcome<Vec<Step>> {
     let fates =
         |forward| real.iter().filter(move |step| step.forward == forward).map(|step| step.lost);
@@ -109,7 +109,8 @@ fn lossy(plan: &FlowsPlan, flows: &ThinFlows, seed: u64) -> Outcome<Vec<Step>> {
     conversation(plan, flows, seed, Duration::from_secs(SECONDS), add)
 }
 
-/// Packets between both ends of the flow until then, over the two links that `add` makes, there and back.
+/// Packets between both ends of the flow until then, over the two links that `add` makes, there and
+/// back.
 fn conversation(
     plan: &FlowsPlan,
     flows: &ThinFlows,

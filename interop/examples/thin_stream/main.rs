@@ -1,18 +1,20 @@
-//! A thin stream from `thinstream edge` to an unmodified kernel client, beside the kernel's own TCP as the server.
+//! A thin stream from `thinstream edge` to an unmodified kernel client, beside the kernel's own TCP
+//! as the server.
 //!
-//! `cargo run --release -p interop --example thin_stream -- [SECONDS] [--flows N] [--case NAME] [--loss PERCENT]
-//! [--policies NAME,NAME] [--json]`, as root. The cases:
+//! `cargo run --release -p interop --example thin_stream -- [SECONDS] [--flows N] [--case NAME]
+//! [--loss PERCENT] [--policies NAME,NAME] [--json]`, as root. The cases:
 //!
-//! - `game`: messages of 30 bytes, one each 24 ms, over a round trip of 130 ms with 2 % loss each way: the BZFlag case of
-//!   Petlund et al. (2008).
+//! - `game`: messages of 30 bytes, one each 24 ms, over a round trip of 130 ms with 2 % loss each
+//!   way: the BZFlag case of Petlund et al. (2008).
 //! - `gaps`: the same with gaps distributed as the game's (`lab::workload`).
-//! - `signalling`: messages of 100 bytes, one each 250 ms, over a round trip of 100 ms with 5 % loss each way: W1 of
-//!   docs/comparison.md.
+//! - `signalling`: messages of 100 bytes, one each 250 ms, over a round trip of 100 ms with 5 %
+//!   loss each way: W1 of docs/comparison.md.
 //!
-//! The first two run unless others are named. All servers run at the same time, each flow over a wire of its own; the
-//! n-th flow of each meets the same losses, by number of the packet. Controls without loss show what the machine
-//! itself delays. `experiments/tcp-thin-game/constant.toml` is the first case in virtual time, without the machine's
-//! noise, and `crates/lab/tests/latency-tcp.toml` has the third.
+//! The first two run unless others are named. All servers run at the same time, each flow over a
+//! wire of its own; the n-th flow of each meets the same losses, by number of the packet. Controls
+//! without loss show what the machine itself delays. `experiments/tcp-thin-game/constant.toml` is
+//! the first case in virtual time, without the machine's noise, and
+//! `crates/lab/tests/latency-tcp.toml` has the third.
 
 mod real;
 mod table;

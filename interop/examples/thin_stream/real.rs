@@ -1,4 +1,5 @@
-//! Runs in real time: a kernel client in one namespace, the server in another, a wire with delay and loss between them.
+//! Runs in real time: a kernel client in one namespace, the server in another, a wire with delay
+//! and loss between them.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -139,7 +140,8 @@ fn measure(
     Ok(Measured { latencies, down, up })
 }
 
-/// The application on the server: writes messages with the time at which they are written; says how many.
+/// The application on the server: writes messages with the time at which they are written; says how
+/// many.
 fn speak(
     mut stream: TcpStream,
     workload: WorkloadPlan,

@@ -21,7 +21,8 @@ fn rate(total: u64, intact: u64, started: Instant) -> Outcome<f64> {
     Ok(total as f64 * 8.0 / 1e6 / seconds)
 }
 
-/// Sends, with the congestion control that a kernel comes with, and waits until the other side has it all and says so.
+/// Sends, with the congestion control that a kernel comes with, and waits until the other side has
+/// it all and says so.
 fn push(mut stream: TcpStream, pattern: &Pattern, total: u64) -> Outcome<()> {
     socket2::SockRef::from(&stream).set_tcp_congestion(b"cubic")?;
     let mut sent = 0;

@@ -1,5 +1,5 @@
-//! Idle connections: what each takes. Their other ends are in processes of their own, since the files that one process
-//! may open do not suffice for all.
+//! Idle connections: what each takes. Their other ends are in processes of their own, since the
+//! files that one process may open do not suffice for all.
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::Command;
@@ -21,7 +21,8 @@ fn figure(file: &str, name: &str) -> Outcome<u64> {
     Ok(line.trim().trim_end_matches("kB").trim().parse::<u64>()? * 1024)
 }
 
-/// Resident memory of this process, and what the kernel has in slabs that it cannot give back, in bytes.
+/// Resident memory of this process, and what the kernel has in slabs that it cannot give back, in
+/// bytes.
 fn memory() -> Outcome<[u64; 2]> {
     Ok([figure("/proc/self/status", "VmRSS:")?, figure("/proc/meminfo", "SUnreclaim:")?])
 }
@@ -94,7 +95,8 @@ pub(crate) fn in_the_stack(connections: usize) -> Outcome<()> {
     tell("in the stack alone", connections, before, started, 1)
 }
 
-/// Idle connections in an edge that has forwarded each to a service, which accepts it and says nothing.
+/// Idle connections in an edge that has forwarded each to a service, which accepts it and says
+/// nothing.
 pub(crate) fn in_an_edge(connections: usize) -> Outcome<()> {
     let namespace = Namespace::new()?;
     let count = connections.to_string();

@@ -1,10 +1,12 @@
 //! Bulk over TUN and idle connections: our TCP beside the kernel's own, in one run.
 //!
-//! `make bench-tcp` runs it, as root, on one core: `tun_bulk [MEGABYTES] [CONNECTIONS]` behind `taskset -c 0`. The
-//! kernel's TCP goes from one namespace to another through two TUN devices that a relay joins by copying; ours ends at
-//! a TUN device in the namespace of a kernel peer. Both with packets of the wire's size, and with those that the kernel
-//! lets pass whole (GSO, GRO). The receiver compares every byte with what was to be sent, in all cases alike. Then idle
-//! connections: what each takes in the stack alone, and in an edge that has forwarded it to a service.
+//! `make bench-tcp` runs it, as root, on one core: `tun_bulk [MEGABYTES] [CONNECTIONS]` behind
+//! `taskset -c 0`. The kernel's TCP goes from one namespace to another through two TUN devices that
+//! a relay joins by copying; ours ends at a TUN device in the namespace of a kernel peer. Both with
+//! packets of the wire's size, and with those that the kernel lets pass whole (GSO, GRO). The
+//! receiver compares every byte with what was to be sent, in all cases alike. Then idle
+//! connections: what each takes in the stack alone, and in an edge that has forwarded it to a
+//! service.
 
 mod bulk;
 mod idle;

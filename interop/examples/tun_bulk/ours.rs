@@ -1,4 +1,5 @@
-//! Our stack behind a TUN device: it swallows what comes to one port, and sends to clients that connect to another.
+//! Our stack behind a TUN device: it swallows what comes to one port, and sends to clients that
+//! connect to another.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -91,8 +92,8 @@ impl Ends {
     }
 }
 
-/// Starts it in this namespace, on a separate thread that ends with the process. It sends `total` bytes to each
-/// client that asks.
+/// Starts it in this namespace, on a separate thread that ends with the process. It sends `total`
+/// bytes to each client that asks.
 pub(crate) fn start(namespace: &Namespace, total: u64, offload: bool) -> Outcome<Arc<Counts>> {
     let tun = tun(namespace, "10.78.0.1", offload)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 
-/// A text that repeats itself after a prime number of bytes, so that nothing that is missing, doubled or moved by
-/// pieces of a usual size goes unseen.
+/// A text that repeats itself after a prime number of bytes, so that nothing that is missing,
+/// doubled or moved by pieces of a usual size goes unseen.
 #[derive(Clone)]
 pub(crate) struct Pattern(Bytes);
 

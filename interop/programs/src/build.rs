@@ -1,4 +1,5 @@
-//! Builds the peers' programs, in C with the system's compiler, in Go and in Rust, once per change of their sources.
+//! Builds the peers' programs, in C with the system's compiler, in Go and in Rust, once per change
+//! of their sources.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,11 +21,12 @@ fn interop() -> PathBuf {
     folder
 }
 
-/// Compiles `names` of the peers' folder to `output` in the build folder, unless it is there and newer than
-/// every source and header. `flags` stand at the end, where libraries belong.
+/// Compiles `names` of the peers' folder to `output` in the build folder, unless it is there and
+/// newer than every source and header. `flags` stand at the end, where libraries belong.
 ///
 /// # Errors
-/// Where a tool is missing, with its Debian package, or the sources do not build, with what the tool said.
+/// Where a tool is missing, with its Debian package, or the sources do not build, with what the
+/// tool said.
 pub fn compile(names: &[&str], output: &str, flags: &[&str]) -> Result<PathBuf> {
     built(&sources(), output, |aside| {
         let mut gcc = Command::new(compiler()?);
@@ -34,10 +36,12 @@ pub fn compile(names: &[&str], output: &str, flags: &[&str]) -> Result<PathBuf> 
     })
 }
 
-/// Builds the Go program in `folder` of the peers' folder to `output` in the build folder, likewise.
+/// Builds the Go program in `folder` of the peers' folder to `output` in the build folder,
+/// likewise.
 ///
 /// # Errors
-/// Where a tool is missing, with its Debian package, or the sources do not build, with what the tool said.
+/// Where a tool is missing, with its Debian package, or the sources do not build, with what the
+/// tool said.
 pub fn go(folder: &str, output: &str) -> Result<PathBuf> {
     let folder = sources().join(folder);
     built(&folder, output, |aside| {
@@ -49,10 +53,12 @@ pub fn go(folder: &str, output: &str) -> Result<PathBuf> {
     })
 }
 
-/// Builds the program `name` of the Rust workspace in `folder` of the peers' folder; cargo knows what has changed.
+/// Builds the program `name` of the Rust workspace in `folder` of the peers' folder; cargo knows
+/// what has changed.
 ///
 /// # Errors
-/// Where a tool is missing, with its Debian package, or the sources do not build, with what the tool said.
+/// Where a tool is missing, with its Debian package, or the sources do not build, with what the
+/// tool said.
 pub fn cargo(folder: &str, name: &str) -> Result<PathBuf> {
     let _one = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
     let target = build_folder()?.join(folder);
@@ -65,10 +71,12 @@ pub fn cargo(folder: &str, name: &str) -> Result<PathBuf> {
     Ok(target.join("release").join(name))
 }
 
-/// Python with the packages that `folder` of the peers' folder requires, installed in the build folder.
+/// Python with the packages that `folder` of the peers' folder requires, installed in the build
+/// folder.
 ///
 /// # Errors
-/// Where a tool is missing, with its Debian package, or the sources do not build, with what the tool said.
+/// Where a tool is missing, with its Debian package, or the sources do not build, with what the
+/// tool said.
 pub fn python(folder: &str) -> Result<PathBuf> {
     let program = missing::program("python3", "python3-venv")?;
     let sources = sources().join(folder);
@@ -86,10 +94,12 @@ pub fn python(folder: &str) -> Result<PathBuf> {
     marker.map(|_| place.join("bin/python3"))
 }
 
-/// The folder in the build folder with what stands in `folder` of the peers' folder, and the packages of its lock file.
+/// The folder in the build folder with what stands in `folder` of the peers' folder, and the
+/// packages of its lock file.
 ///
 /// # Errors
-/// Where a tool is missing, with its Debian package, or the sources do not build, with what the tool said.
+/// Where a tool is missing, with its Debian package, or the sources do not build, with what the
+/// tool said.
 pub fn node(folder: &str) -> Result<PathBuf> {
     let npm = missing::program("npm", "npm")?;
     let sources = sources().join(folder);
@@ -117,7 +127,8 @@ fn build_folder() -> Result<PathBuf> {
 /// One build at a time: those of one process would do the same work, and write the same caches.
 static BUILDING: Mutex<()> = Mutex::new(());
 
-/// `output` in the build folder, made again by the command that `make` gives where `sources` are newer.
+/// `output` in the build folder, made again by the command that `make` gives where `sources` are
+/// newer.
 fn built(
     sources: &Path,
     output: &str,

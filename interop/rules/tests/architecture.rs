@@ -1,6 +1,7 @@
-//! The house rules that a machine can check: direction of dependencies, between rooms and within them, no circles among
-//! files, the size of files and functions, how doc comments begin and whether they say more than names, minimum Rust
-//! version, minimum versions of dependencies, no unsafe code.
+//! The house rules that a machine can check: direction of dependencies, between rooms and within
+//! them, no circles among files, the size of files and functions, how doc comments begin and
+//! whether they say more than names, minimum Rust version, minimum versions of dependencies, no
+//! unsafe code.
 
 #[path = "architecture/files.rs"]
 mod files;
@@ -31,8 +32,9 @@ const OUTSIDE: [&str; 6] =
 /// Rooms that may have unsafe code of their own.
 const MAY_BE_UNSAFE: [&str; 1] = ["io"];
 
-/// Crates whose parts know nothing of the whole that they are part of, with their topmost modules, the lowest first: nothing
-/// below may use one of these, and nothing may import through the crate's root.
+/// Crates whose parts know nothing of the whole that they are part of, with their topmost modules,
+/// the lowest first: nothing below may use one of these, and nothing may import through the crate's
+/// root.
 const BUILT_OF_PARTS: [(&str, &[&str]); 4] = [
     ("sctp", &["association", "endpoint"]),
     ("recovery", &[]),
@@ -49,7 +51,8 @@ const OF_ONE_PROTOCOL: [&str; 9] =
 const PLAIN_COMMENTS: [&str; 6] =
     ["benches", "bindings/python/src", "crates", "fuzz/fuzz_targets", "fuzz/harness", "interop"];
 
-/// Folders, from the root, whose plans, scripts, notebooks and programs in other languages are in plain English.
+/// Folders, from the root, whose plans, scripts, notebooks and programs in other languages are in
+/// plain English.
 const WRITTEN: [&str; 9] = [
     "benches",
     "bindings",
@@ -143,7 +146,8 @@ fn rooms_depend_on_each_other_only_as_the_table_says() {
         assert!(rooms.contains_key(from), "{from} is not in the table of ARCHITECTURE.md");
         let allowed = reachable(&rooms, from);
         assert!(!allowed.contains(from), "the table has a circle through {from}");
-        // Tests may use more (the virtual network, say), and so may what is optional: only what ships is judged.
+        // Tests may use more (the virtual network, say), and so may what is optional: only what
+        // ships is judged.
         let shipped = strings(package, "dependencies")
             .filter(|d| d["kind"].as_str() != Some("dev") && d["optional"].as_bool() != Some(true));
         for dependency in shipped.filter_map(|d| d["name"].as_str()) {
@@ -155,7 +159,8 @@ fn rooms_depend_on_each_other_only_as_the_table_says() {
     }
 }
 
-/// The folders with sources, by their paths from the root: those of crates, and of each example and each test of several files.
+/// The folders with sources, by their paths from the root: those of crates, and of each example and
+/// each test of several files.
 fn source_folders() -> Vec<String> {
     let mut crates: Vec<String> =
         folders_in("crates").into_iter().map(|room| format!("crates/{room}")).collect();
@@ -200,7 +205,8 @@ fn the_folders_with_sources_have_the_examples_of_several_files() {
     }
 }
 
-/// Crates in which a module and the files of its own folder do not use each other in a circle either.
+/// Crates in which a module and the files of its own folder do not use each other in a circle
+/// either.
 const WITHOUT_CIRCLES: [&str; 2] = ["lab", "sctp"];
 
 /// Dependencies between the modules of the root, each with all below it.
@@ -505,7 +511,8 @@ fn texts(folder: &str) -> Vec<(String, String)> {
     texts_with(folder, &["rs"])
 }
 
-/// Files below a folder whose names have one of the endings, by their paths from the root, with their texts.
+/// Files below a folder whose names have one of the endings, by their paths from the root, with
+/// their texts.
 fn texts_with(folder: &str, endings: &[&str]) -> Vec<(String, String)> {
     let mut files = Vec::new();
     sources(&root().join(folder), endings, &mut files);
@@ -515,6 +522,23 @@ fn texts_with(folder: &str, endings: &[&str]) -> Vec<(String, String)> {
         (name, text)
     };
     files.into_iter().map(text).collect()
+}
+
+#[test]
+fn no_comment_is_wider_than_code() {
+    let mut faults = Vec::new();
+    let mut read = 0;
+    for folder in ["benches", "bindings", "crates", "fuzz", "interop"] {
+        let texts = texts(folder).into_iter().filter(|(name, _)| !name.contains("/target/"));
+        for (name, text) in texts {
+            read += 1;
+            let wide = size::wide_comments(&text).into_iter();
+            faults
+                .extend(wide.map(|(line, width)| format!("{name}:{line} has {width} characters")));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(read > 1_000, "only {read} files");
 }
 
 #[test]

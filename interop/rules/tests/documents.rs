@@ -1,4 +1,5 @@
-//! The documents keep what they promise: Rust code in them is compiled, and their links lead somewhere.
+//! The documents keep what they promise: Rust code in them is compiled, and their links lead
+//! somewhere.
 
 use std::path::{Path, PathBuf};
 
@@ -182,8 +183,8 @@ const TRANSPORTS: [(&str, &str); 11] = [
     ("SCTP as RFC 9260", "SCTP rfc"),
 ];
 
-/// Numbers of a transport over a network of docs/comparison.md, and its bytes for each message as over UDP: there SCTP runs
-/// over IP.
+/// Numbers of a transport over a network of docs/comparison.md, and its bytes for each message as
+/// over UDP: there SCTP runs over IP.
 struct Compared<'a> {
     mean: &'a str,
     p99: &'a str,

@@ -1,4 +1,5 @@
-//! The sources of each fuzz target in ci/fuzz.py, whose changes make its time count anew, are those that it drives.
+//! The sources of each fuzz target in ci/fuzz.py, whose changes make its time count anew, are those
+//! that it drives.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -46,14 +47,16 @@ fn crates() -> BTreeSet<String> {
         .collect()
 }
 
-/// The crate at the head of a path such as `crates/tcp/src/wire`, and whether all of its sources are meant.
+/// The crate at the head of a path such as `crates/tcp/src/wire`, and whether all of its sources
+/// are meant.
 fn crate_of(path: &str) -> (&str, bool) {
     let rest = path.strip_prefix("crates/").expect("a path below crates/");
     let (name, inner) = rest.split_once('/').unwrap_or((rest, "src"));
     (name, inner == "src")
 }
 
-/// Files of the harness that belong to a target: its module, those below it, and those that these use.
+/// Files of the harness that belong to a target: its module, those below it, and those that these
+/// use.
 fn files_of(target: &str) -> BTreeSet<String> {
     let folder = "fuzz/harness/src";
     let (mut found, mut modules) = (BTreeSet::new(), vec![target.to_owned()]);

@@ -1,4 +1,5 @@
-//! The tables of requirements keep what they promise: each row of docs/requirements names tests, scripts or exceptions that exist.
+//! The tables of requirements keep what they promise: each row of docs/requirements names tests,
+//! scripts or exceptions that exist.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,7 +64,8 @@ fn section_order(cell: &str) -> Result<Vec<u32>, String> {
     parts.ok_or_else(|| format!("`{cell}` is no section such as 3.10.7.4 or B"))
 }
 
-/// The cell `level`: `MUST`, `MUST ×2, SHOULD`, `MUST (part)`, and in RFC 9293 `MUST NOT (MUST-9)` or `MUST (MUST-20 part)`.
+/// The cell `level`: `MUST`, `MUST ×2, SHOULD`, `MUST (part)`, and in RFC 9293 `MUST NOT (MUST-9)`
+/// or `MUST (MUST-20 part)`.
 #[derive(Debug)]
 struct Level<'a> {
     /// Levels in the order of [`LEVELS`], each with the number of keywords that the row covers.
@@ -104,8 +106,8 @@ fn level_of(cell: &str) -> Result<Level<'_>, String> {
     }
 }
 
-/// Whether the text has the test function of that name: a function below an attribute that ends in `test]`. An ignored
-/// test does not count, since nothing runs it; neither does one in a comment.
+/// Whether the text has the test function of that name: a function below an attribute that ends in
+/// `test]`. An ignored test does not count, since nothing runs it; neither does one in a comment.
 fn has_test(text: &str, name: &str) -> bool {
     let (mut is_test, mut is_ignored) = (false, false);
     for line in text.lines().map(str::trim).filter(|line| !line.starts_with("//")) {
@@ -207,7 +209,8 @@ fn check_held(cell: &str, level: &Level<'_>, exceptions: &BTreeSet<String>) -> R
     spans.into_iter().try_for_each(|span| check_reference(span, exceptions))
 }
 
-/// Whether each mention of docs/exceptions.md in a page, in a cell or in prose, names a row that exists.
+/// Whether each mention of docs/exceptions.md in a page, in a cell or in prose, names a row that
+/// exists.
 fn check_mentions(text: &str, exceptions: &BTreeSet<String>) -> Result<(), String> {
     let named = text.split('`').skip(1).step_by(2).filter(|span| span.contains("exceptions.md"));
     let named: Vec<&str> = named.collect();
@@ -315,7 +318,8 @@ const COUNTED: [&str; 11] =
 /// The first four of [`LEVELS`]: numbers of MUST, MUST NOT, SHOULD and SHOULD NOT.
 type Keywords = [u32; 4];
 
-/// The numbers of keywords of each RFC's sections, from lines `RFC SECTION MUST MUST-NOT SHOULD SHOULD-NOT MENTIONS`.
+/// The numbers of keywords of each RFC's sections, from lines `RFC SECTION MUST MUST-NOT SHOULD
+/// SHOULD-NOT MENTIONS`.
 fn counted(text: &str) -> BTreeMap<(String, String), Keywords> {
     let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
     let entry = |line: &str| {
@@ -396,7 +400,8 @@ fn a_keyword_without_a_row_and_a_row_without_a_keyword_are_found() {
     assert_eq!(leaks(&counted, &other).len(), 2);
 }
 
-/// A protocol's list at the head of docs/exceptions.md of what it breaks by choice, and where the reasons come from.
+/// A protocol's list at the head of docs/exceptions.md of what it breaks by choice, and where the
+/// reasons come from.
 struct Broken {
     /// The list's heading.
     heading: &'static str,
@@ -442,8 +447,9 @@ impl Broken {
         (first_cells(list), list.split_whitespace().collect::<Vec<_>>().join(" "))
     }
 
-    /// First cells of the tables' rows that depart from a MUST, and mistakes: such a row without a reason in the
-    /// list, one in the list that says of no MUST, and rows of the list that no table has.
+    /// First cells of the tables' rows that depart from a MUST, and mistakes: such a row without a
+    /// reason in the list, one in the list that says of no MUST, and rows of the list that no
+    /// table has.
     fn compared<'a>(&self, text: &'a str) -> (BTreeSet<&'a str>, Vec<&'a str>) {
         let (list, _) = self.list(text);
         let is_table = |section: &&str| {

@@ -7,9 +7,10 @@ use super::{Goodbye, Observed, Part};
 use crate::plan::{EchoPlan, Reset};
 
 impl Observed {
-    /// Whether everything of `plan` happened to a side with this part: messages, resets, and the end.
-    /// `goodbye_may_be_lost` forgives a side whose SHUTDOWN ACK its peer did not answer any more: gone after
-    /// SHUTDOWN COMPLETE, when the network had lost that (RFC 9260, section 9.2).
+    /// Whether everything of `plan` happened to a side with this part: messages, resets, and the
+    /// end. `goodbye_may_be_lost` forgives a side whose SHUTDOWN ACK its peer did not answer
+    /// any more: gone after SHUTDOWN COMPLETE, when the network had lost that (RFC 9260,
+    /// section 9.2).
     ///
     /// # Errors
     /// Naming what did not.

@@ -1,4 +1,5 @@
-//! Hostile clients of an edge, honest ones beside them, and what the edge's process holds and says that it holds.
+//! Hostile clients of an edge, honest ones beside them, and what the edge's process holds and says
+//! that it holds.
 
 mod foe;
 mod memory;
@@ -62,7 +63,8 @@ pub struct EdgeSeen {
     pub farthest_told: f64,
 }
 
-/// Runs the edge that `program` is in a namespace of its own, and attacks it while honest clients use it.
+/// Runs the edge that `program` is in a namespace of its own, and attacks it while honest clients
+/// use it.
 ///
 /// # Errors
 /// Where the edge cannot be run, its memory cannot be read, or it ends.

@@ -35,7 +35,8 @@ pub(super) trait Client: Sized {
 }
 
 impl Honest {
-    /// Sets up clients at `server`, one each 100 ms, while another goes on, until `over` and at least nineteen times.
+    /// Sets up clients at `server`, one each 100 ms, while another goes on, until `over` and at
+    /// least nineteen times.
     pub(super) fn meet<C: Client>(server: SocketAddr, over: &AtomicBool) -> Result<Honest> {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();

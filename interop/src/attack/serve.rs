@@ -1,4 +1,5 @@
-//! Hostile clients of an SCTP server over UDP in plain, honest ones beside them, and what the server's process holds meanwhile.
+//! Hostile clients of an SCTP server over UDP in plain, honest ones beside them, and what the
+//! server's process holds meanwhile.
 
 mod foe;
 
@@ -67,14 +68,15 @@ fn take(address: SocketAddr, attack: Attack) -> Result<Taken> {
     Ok(foe.taken())
 }
 
-/// Most resident memory that docs/limits.md lets a server have whose associations may hold `memory` bytes.
+/// Most resident memory that docs/limits.md lets a server have whose associations may hold `memory`
+/// bytes.
 pub fn most_resident(memory: u64) -> u64 {
     memory + memory / 4 + (16 << 20)
 }
 
 impl AttackReport {
-    /// Complaints of honest clients and of the machine, if associations may hold `memory` bytes; also that the attack
-    /// had no effect.
+    /// Complaints of honest clients and of the machine, if associations may hold `memory` bytes;
+    /// also that the attack had no effect.
     pub fn faults(&self, attack: Attack, memory: u64) -> Vec<String> {
         let AttackReport { honest, peak_resident, .. } = self;
         let mut faults = honest.faults();

@@ -1,7 +1,9 @@
-//! Runs the interop matrix: `cargo run -p interop --bin matrix -- [--markdown FILE] [--quick] [--only TEXT]... [--data-channels]`.
+//! Runs the interop matrix: `cargo run -p interop --bin matrix -- [--markdown FILE] [--quick]
+//! [--only TEXT]... [--data-channels]`.
 //!
-//! `--only` keeps the runs whose title contains the text, and leaves data channels out; `--data-channels` runs those alone, with `--only`
-//! those of peers whose name contains the text. Exit codes: 0 all passed, 1 some failed, 2 wrong usage.
+//! `--only` keeps the runs whose title contains the text, and leaves data channels out;
+//! `--data-channels` runs those alone, with `--only` those of peers whose name contains the text.
+//! Exit codes: 0 all passed, 1 some failed, 2 wrong usage.
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {

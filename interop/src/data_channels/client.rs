@@ -1,5 +1,5 @@
-//! Clients of data channels by others, as programs: they do exercises with the server whose TCP address they are given, and to which they
-//! bring an offer, or from which they fetch one.
+//! Clients of data channels by others, as programs: they do exercises with the server whose TCP
+//! address they are given, and to which they bring an offer, or from which they fetch one.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -87,8 +87,8 @@ impl DataChannelClient {
         self.title.clone()
     }
 
-    /// Does the exercises with the server at `server`, where it brings its offer or fetches one (`offers`), and waits for the end; what came
-    /// of it.
+    /// Does the exercises with the server at `server`, where it brings its offer or fetches one
+    /// (`offers`), and waits for the end; what came of it.
     ///
     /// # Errors
     /// With the program's output, where it fails or does not end.

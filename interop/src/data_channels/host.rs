@@ -1,5 +1,5 @@
-//! Our server of data channels for peers: a page over HTTP, offers and answers of programs over TCP, and our listener behind a lossy
-//! link.
+//! Our server of data channels for peers: a page over HTTP, offers and answers of programs over
+//! TCP, and our listener behind a lossy link.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -45,8 +45,8 @@ pub struct Host {
 }
 
 impl Host {
-    /// A host whose link loses `loss_percent` of the packets each way, with 10 ms of delay; peers reach it at `reached`. To be
-    /// made in its namespace.
+    /// A host whose link loses `loss_percent` of the packets each way, with 10 ms of delay; peers
+    /// reach it at `reached`. To be made in its namespace.
     ///
     /// # Errors
     /// Where a socket is not available.
@@ -57,7 +57,8 @@ impl Host {
     ) -> Result<(Host, mpsc::UnboundedReceiver<Said>)> {
         let options = ListenerOptions { server: Some(options), ..ListenerOptions::default() };
         let reached = reached.parse()?;
-        // Firefox takes no answer to its checks that tells it a loopback address, as one through the link would.
+        // Firefox takes no answer to its checks that tells it a loopback address, as one through
+        // the link would.
         let listener = Listener::bind(SocketAddr::new(reached, 0), options)?;
         let loss = Probability::from_ratio(loss_percent, 100);
         let config = LinkConfig::lossy(Duration::from_millis(10), loss);
@@ -194,7 +195,8 @@ impl Host {
     }
 }
 
-/// Our side of the exercises: a channel that both know, one that it opens, and an echo on all; the text `close` closes.
+/// Our side of the exercises: a channel that both know, one that it opens, and an echo on all; the
+/// text `close` closes.
 async fn serve(connection: Connection, said: mpsc::UnboundedSender<Said>) {
     let agreed = ChannelOptions { label: "negotiated".into(), ..ChannelOptions::default() };
     let _ = connection.open_negotiated(StreamId(100), agreed);

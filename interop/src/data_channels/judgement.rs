@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-/// Whether a page's exercises (`page.html`) went as they should over a link that loses this many packets of a
-/// hundred.
+/// Whether a page's exercises (`page.html`) went as they should over a link that loses this many
+/// packets of a hundred.
 ///
 /// # Errors
 /// The deviation, with the expected value.

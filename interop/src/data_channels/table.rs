@@ -1,5 +1,5 @@
-//! Peers of data channels with our server, each at either end of DTLS, without loss and with some: a section of
-//! `docs/interop.md`.
+//! Peers of data channels with our server, each at either end of DTLS, without loss and with some:
+//! a section of `docs/interop.md`.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -26,7 +26,8 @@ const LIMIT: Duration = Duration::from_secs(180);
 /// Differences of a run from others.
 #[derive(Clone, Copy, Debug)]
 struct Run {
-    /// Our end of DTLS where the peer's offer leaves it; none where the offer is ours, and the peer chooses.
+    /// Our end of DTLS where the peer's offer leaves it; none where the offer is ours, and the
+    /// peer chooses.
     role: Option<Role>,
     /// Packets lost of a hundred.
     loss_percent: u64,
@@ -77,7 +78,8 @@ pub struct DataChannelTable {
 }
 
 impl DataChannelTable {
-    /// Lets the peers do their exercises whose names contain all texts of `only`; `tell` is notified of each run.
+    /// Lets the peers do their exercises whose names contain all texts of `only`; `tell` is
+    /// notified of each run.
     pub fn run(only: &[String], mut tell: impl FnMut(&str)) -> DataChannelTable {
         let mut table = DataChannelTable::default();
         let peers: [(&str, Find); 8] = [

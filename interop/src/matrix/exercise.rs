@@ -32,7 +32,8 @@ pub struct Exercise {
 pub enum Network {
     /// A single pair of addresses.
     OnePath,
-    /// Two paths, each between one address of one side and one of the other. The first is cut in the middle.
+    /// Two paths, each between one address of one side and one of the other. The first is cut in
+    /// the middle.
     FirstPathCut,
     /// Two paths, of which the client at first has the first address only: it moves to the second.
     ClientMoves,
@@ -169,7 +170,8 @@ pub const EXERCISES: &[Exercise] = &[
             pace: Some(Duration::from_millis(20)),
             streams: 1,
             heartbeat: Duration::from_millis(200),
-            // usrsctp grants the wish only when it has heard of the address, by a heartbeat after RTO.Initial.
+            // usrsctp grants the wish only when it has heard of the address, by a heartbeat after
+            // RTO.Initial.
             rto_min: Duration::from_millis(250),
             ..EchoPlan::of(200, 100)
         },
@@ -306,7 +308,8 @@ pub(super) fn lacks(column: Column, plan: &EchoPlan, peer_is_client: bool) -> Op
         _ if is_usrsctp && resets_association && peer_is_client => {
             Some("sometimes sends no SHUTDOWN afterwards, though all data is acknowledged")
         }
-        // It skips a TSN, names the next one to the client, and has forgotten the skip when that is acknowledged.
+        // It skips a TSN, names the next one to the client, and has forgotten the skip when that is
+        // acknowledged.
         _ if is_usrsctp && resets_association => Some(
             "aborts when its new TSNs are acknowledged before its last data from before the reset",
         ),

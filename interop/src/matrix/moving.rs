@@ -27,8 +27,8 @@ pub(super) fn changes_of(client: [Ipv4Addr; 2]) -> Vec<(usize, AddressChange, Ip
 }
 
 impl Run {
-    /// Whether all that is said of addresses is authenticated, and data goes to the client's address that is
-    /// the right one at each point.
+    /// Whether all that is said of addresses is authenticated, and data goes to the client's
+    /// address that is the right one at each point.
     pub(super) fn check_move(&self, paths: &Paths, capture: &Capture) -> Result<()> {
         // In a capture of two paths our side is the client, whatever its part.
         let client_is_first = self.part == Part::Client;
@@ -50,7 +50,8 @@ impl Run {
         let [added, primary, deleted] = *answers else {
             anyhow::bail!("{} answers to changes of addresses", answers.len())
         };
-        // Chunks are counted, not packets: a side that had to wait for its processor bundles what it then sends.
+        // Chunks are counted, not packets: a side that had to wait for its processor bundles what
+        // it then sends.
         let data = |from: usize, to: usize| {
             let chunks = |p: &Packet| p.chunk_types.iter().filter(|kind| **kind == DATA).count();
             let packets = packets[from..to].iter().filter(move |p| chunks(p) > 0);

@@ -34,7 +34,8 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The place of a run in which we have `part`; `number` tells it from others at the guest's wire.
+    /// The place of a run in which we have `part`; `number` tells it from others at the guest's
+    /// wire.
     pub(super) fn new(
         matrix: &Matrix,
         column: Column,
@@ -114,9 +115,9 @@ fn loopback_like_ethernet() -> Result<Namespace> {
     Ok(namespace)
 }
 
-/// Namespaces at the two ends of a wire: the peer's, and the relay's. On one loopback a raw socket would get all
-/// that is sent, and usrsctp takes its own packets for those of strangers: it answers its own SHUTDOWN ACK with the
-/// SHUTDOWN COMPLETE that it waits for.
+/// Namespaces at the two ends of a wire: the peer's, and the relay's. On one loopback a raw socket
+/// would get all that is sent, and usrsctp takes its own packets for those of strangers: it answers
+/// its own SHUTDOWN ACK with the SHUTDOWN COMPLETE that it waits for.
 fn wire() -> Result<(Namespace, Namespace)> {
     let [theirs, beyond] = [Namespace::new()?, Namespace::new()?];
     beyond.ip("link add far type veth peer name near")?;

@@ -53,8 +53,8 @@ pub enum Outcome {
 const LARGEST: usize = 1 << 20;
 
 impl Run {
-    /// All runs of these exercises: each with all columns in both roles, and where packets get lost with a
-    /// second policy.
+    /// All runs of these exercises: each with all columns in both roles, and where packets get lost
+    /// with a second policy.
     pub fn all(
         exercises: impl IntoIterator<Item = &'static Exercise>,
         columns: &[Column],

@@ -1,4 +1,5 @@
-//! A run with two paths: the first is cut in the middle, or the client moves from the first to the second.
+//! A run with two paths: the first is cut in the middle, or the client moves from the first to the
+//! second.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -99,8 +100,8 @@ impl Run {
             };
             plan.address_changes = changes_of(client);
             if self.column == Column::UsrsctpUdp {
-                // Over UDP its source addresses follow the routes: to send from the address that stays it must
-                // send to where that leads.
+                // Over UDP its source addresses follow the routes: to send from the address that
+                // stays it must send to where that leads.
                 plan.towards = Some((BEFORE_THE_DELETION, paths.our_addresses[1]));
             }
         }

@@ -1,5 +1,6 @@
-//! Thin flows between two applications of the guest, over its loopback with delay and losses: the kernel's own
-//! transports on both ends, and one clock, so that what is measured is the way there alone.
+//! Thin flows between two applications of the guest, over its loopback with delay and losses: the
+//! kernel's own transports on both ends, and one clock, so that what is measured is the way there
+//! alone.
 
 mod crossings;
 
@@ -82,7 +83,8 @@ impl Uml {
         crossings::parse(&captured?, plan.delay)
     }
 
-    /// A packet passes the loopback's capture as it arrives, and that of the mirror as it is sent: before netem.
+    /// A packet passes the loopback's capture as it arrives, and that of the mirror as it is sent:
+    /// before netem.
     fn run_captured(&self, plan: &ThinFlows) -> Result<String> {
         let script = format!(
             "modules=/usr/lib/uml/modules/$(uname -r)/kernel\n\
@@ -116,8 +118,8 @@ impl Uml {
         plan.parse(&self.shell(&script, limit)?)
     }
 
-    /// The guest's loopback as a wire: packets of 1500 bytes, each as large as it was sent, with delay and with
-    /// independent losses in both directions.
+    /// The guest's loopback as a wire: packets of 1500 bytes, each as large as it was sent, with
+    /// delay and with independent losses in both directions.
     fn impair_loopback(&self, delay: Duration, loss_percent: u32) -> Result<()> {
         let script = format!(
             "ip link set lo mtu 1500; ethtool -K lo tso off gso off gro off\n\

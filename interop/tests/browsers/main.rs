@@ -10,7 +10,8 @@ use serde_json::Value;
 use thinstream::webrtc::{ChannelEvent, Ended, PeerEvent, ServerOptions};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// Time without any news after which a test fails, with what was said until then: nothing here is timed.
+/// Time without any news after which a test fails, with what was said until then: nothing here is
+/// timed.
 const LIMIT: Duration = Duration::from_secs(300);
 
 /// Does `work` in a namespace for browsers, on a runtime there.
@@ -23,8 +24,9 @@ fn inside<T: Send>(work: impl AsyncFnOnce(&Namespace) -> T + Send) -> T {
     namespace.enter(block).unwrap()
 }
 
-/// Loads the page of exercises this many times in one browser, and waits until as many connections were closed by it as
-/// `ends` says; the results, and the events of our side. The page offers, or, with `&answers`, answers our offer.
+/// Loads the page of exercises this many times in one browser, and waits until as many connections
+/// were closed by it as `ends` says; the results, and the events of our side. The page offers, or,
+/// with `&answers`, answers our offer.
 fn run(
     browser: &Browser,
     options: ServerOptions,

@@ -14,7 +14,8 @@ const PLAN: &str = include_str!("../../../experiments/fidelity/sctp.toml");
 /// Runs at the same time, each with losses of its own.
 const SEEDS: u64 = 8;
 
-/// The plan for one flow a run: as long a set-up as it takes with lost packets, then some seconds of messages.
+/// The plan for one flow a run: as long a set-up as it takes with lost packets, then some seconds
+/// of messages.
 fn plan() -> Plan {
     let mut plan = Plan::parse(PLAN, Size::Small, Some(SEEDS)).unwrap();
     for (_, cell) in &mut plan.cells {
@@ -34,8 +35,8 @@ fn flows(cell: &CellPlan) -> &FlowsPlan {
     }
 }
 
-/// Excess by which the mean latency through real sockets differs from that in virtual time, beyond a tenth of it and
-/// what the machine itself was late; in milliseconds, and the numbers themselves.
+/// Excess by which the mean latency through real sockets differs from that in virtual time, beyond
+/// a tenth of it and what the machine itself was late; in milliseconds, and the numbers themselves.
 fn excess(plan: &Plan, seed: u64) -> (f64, String) {
     let real = sockets::run(flows(&plan.cells[0].1), seed).unwrap();
     let results = run_cell(plan, Job { cell: 0, seed }).unwrap();
@@ -47,8 +48,8 @@ fn excess(plan: &Plan, seed: u64) -> (f64, String) {
     ((real - simulated).abs() - simulated / 10.0 - 4.0 * late, numbers)
 }
 
-/// The median of the runs: where the machine held one of them up, its timers expired in another order, and from
-/// there on it went another way.
+/// The median of the runs: where the machine held one of them up, its timers expired in another
+/// order, and from there on it went another way.
 #[test]
 fn latency_through_real_sockets_is_that_of_virtual_time() {
     let plan = plan();

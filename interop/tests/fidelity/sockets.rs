@@ -25,7 +25,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 pub(crate) struct Measured {
     /// Nanoseconds from when a message was due until the server had it, and how often.
     pub(crate) latencies: Vec<(u64, u64)>,
-    /// Lateness of the emulated link that 99 of 100 packets do not exceed, the worse of both directions.
+    /// Lateness of the emulated link that 99 of 100 packets do not exceed, the worse of both
+    /// directions.
     pub(crate) late_ms: f64,
 }
 
@@ -60,8 +61,8 @@ impl Flows {
     }
 }
 
-/// Runs the flows of the plan's first group over a link of their own, whose losses are those that the virtual one
-/// has with this seed.
+/// Runs the flows of the plan's first group over a link of their own, whose losses are those that
+/// the virtual one has with this seed.
 pub(crate) fn run(plan: &FlowsPlan, seed: u64) -> Outcome<Measured> {
     let flows = Flows::of(plan)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

@@ -16,8 +16,8 @@ use crate::ours::runtime;
 
 const LIMIT: Duration = Duration::from_secs(30);
 const MIB: u64 = 1 << 20;
-/// Variable in the environment of the process that is to be a server: the memory of its associations; and the test that
-/// is one then.
+/// Variable in the environment of the process that is to be a server: the memory of its
+/// associations; and the test that is one then.
 const CHILD: &str = "THINSTREAM_TEST_SERVER_MEMORY";
 const CHILD_TEST: &str = "attacks::a_server_in_a_process_of_its_own_says_when_it_is_ready";
 const ADDRESS: &str = "127.0.0.1:9899";
@@ -37,7 +37,8 @@ fn a_server_in_a_process_of_its_own_says_when_it_is_ready() {
     runtime().block_on(serve(&options, &mut notice)).unwrap();
 }
 
-/// An attack on a server whose associations may hold this many bytes; nothing where it cannot be made here.
+/// An attack on a server whose associations may hold this many bytes; nothing where it cannot be
+/// made here.
 fn run(what: Attack, memory: u64) -> Option<AttackReport> {
     let () = available(Namespace::find())?;
     let namespace = Namespace::new().unwrap();

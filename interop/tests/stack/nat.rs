@@ -1,5 +1,5 @@
-//! A NAT that forgets its mapping in mid-association: the UDP port of one side changes, and the other
-//! follows (RFC 6951, section 5.4).
+//! A NAT that forgets its mapping in mid-association: the UDP port of one side changes, and the
+//! other follows (RFC 6951, section 5.4).
 
 use std::net::{Ipv4Addr, UdpSocket};
 use std::time::Duration;

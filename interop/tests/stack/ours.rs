@@ -18,7 +18,8 @@ pub(crate) fn runtime() -> Runtime {
     builder.worker_threads(1).enable_all().build().expect("a runtime")
 }
 
-/// An endpoint at `address`, in `namespace` if there is one. A server listens at SCTP port [`ECHO_PORT`].
+/// An endpoint at `address`, in `namespace` if there is one. A server listens at SCTP port
+/// [`ECHO_PORT`].
 pub(crate) fn bind(
     runtime: &Handle,
     namespace: Option<&Namespace>,
@@ -135,13 +136,13 @@ pub(crate) fn serve_one(runtime: &Handle, endpoint: &Endpoint) -> JoinHandle<Res
     runtime.spawn(async move { Ok(echo(endpoint.accept().await?).await) })
 }
 
-/// Time that the endpoint stays after its association is over. A guest short of processor time drops
-/// packets even where the network loses none; its SHUTDOWN ACK then comes again after a second, and the
-/// endpoint answers it out of the blue.
+/// Time that the endpoint stays after its association is over. A guest short of processor time
+/// drops packets even where the network loses none; its SHUTDOWN ACK then comes again after a
+/// second, and the endpoint answers it out of the blue.
 const LINGER: Duration = Duration::from_millis(2_500);
 
-/// Sends the messages of `plan` one after the other, and expects each back byte by byte, as one message. Ends
-/// with a shutdown.
+/// Sends the messages of `plan` one after the other, and expects each back byte by byte, as one
+/// message. Ends with a shutdown.
 pub(crate) async fn run_client(association: &Association, plan: &EchoPlan) -> Result<OwnReport> {
     let (mut bytes, mut round_trips) = (0, vec![]);
     for index in 0..plan.count {

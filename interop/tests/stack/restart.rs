@@ -1,4 +1,5 @@
-//! Peers that surprise: one that dies without a word and comes back, and one that lists many addresses.
+//! Peers that surprise: one that dies without a word and comes back, and one that lists many
+//! addresses.
 
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
@@ -16,8 +17,9 @@ const LIMIT: Duration = Duration::from_secs(20);
 fn a_usrsctp_client_that_died_and_came_back_with_its_port_gets_a_new_association() {
     let Some(usrsctp) = available(Program::usrsctp()) else { return };
     let runtime = runtime();
-    // What the server still sends to the client that died may reach the new one between its bind and its INIT. That
-    // client answers with ABORT, T bit set (RFC 9260, 8.4), rightly, and nothing is left that could restart.
+    // What the server still sends to the client that died may reach the new one between its bind
+    // and its INIT. That client answers with ABORT, T bit set (RFC 9260, 8.4), rightly, and
+    // nothing is left that could restart.
     let restarted = (0..5).any(|_| match first_end_beside_a_second_client(&usrsctp, &runtime) {
         AssociationError::Restarted => true,
         AssociationError::Failed(Failure::Forgotten) => false,
@@ -26,8 +28,8 @@ fn a_usrsctp_client_that_died_and_came_back_with_its_port_gets_a_new_association
     assert!(restarted, "five times the old association was aborted before the INIT came");
 }
 
-/// Kills a client amid its messages and lets another use its ports: the new one is served, and the end of the old
-/// one's association is returned.
+/// Kills a client amid its messages and lets another use its ports: the new one is served, and the
+/// end of the old one's association is returned.
 fn first_end_beside_a_second_client(usrsctp: &Program, runtime: &Runtime) -> AssociationError {
     let server = ours::server_on_loopback(runtime.handle()).unwrap();
     let udp =

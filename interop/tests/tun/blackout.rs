@@ -1,4 +1,5 @@
-//! A thin stream through the edge while its wire is dark: what is sent again meanwhile is what the policy says.
+//! A thin stream through the edge while its wire is dark: what is sent again meanwhile is what the
+//! policy says.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -16,8 +17,8 @@ use super::edge::{LIMIT, Running, greet, is_reset, patient};
 
 const SIZE: usize = 30;
 const DELAY: base::Duration = base::Duration::from_millis(65);
-/// Beginning of the blackout after the start of the wire: there is time for a few messages before, on a slow machine,
-/// too.
+/// Beginning of the blackout after the start of the wire: there is time for a few messages before,
+/// on a slow machine, too.
 const BEGIN: base::Duration = base::Duration::from_secs(6);
 const SECONDS: u64 = 5;
 
@@ -30,8 +31,8 @@ struct Dark {
     resent: u64,
 }
 
-/// Number of retransmissions of a message that leave within `span` of it, if the first `linear` expiries do not double, and no
-/// timeout is longer than `longest`.
+/// Number of retransmissions of a message that leave within `span` of it, if the first `linear`
+/// expiries do not double, and no timeout is longer than `longest`.
 fn schedule(rto: Duration, linear: u32, longest: Duration, span: Duration) -> u64 {
     let (mut at, mut expiries) = (Duration::ZERO, 0u32);
     loop {
@@ -137,8 +138,9 @@ fn a_thin_stream_survives_five_seconds_of_darkness_and_tries_as_often_as_its_pol
     });
     for (linear, longest, run) in runs {
         let dark = run.join().unwrap();
-        // The message may have left a round trip before darkness or after, and timers be late. What leaves in the
-        // light is one more, unless the client's own retransmission acknowledged the message first.
+        // The message may have left a round trip before darkness or after, and timers be late. What
+        // leaves in the light is one more, unless the client's own retransmission
+        // acknowledged the message first.
         let (dark_for, slack) = (Duration::from_secs(SECONDS), Duration::from_millis(700));
         let least = schedule(dark.rto, linear, longest, dark_for - slack);
         let most = schedule(dark.rto, linear, longest, dark_for + slack / 3) + 1;
@@ -181,7 +183,8 @@ fn clients_that_vanish_idle_or_not_are_given_up_after_dead_after_and_their_servi
     let ((_idle, mut idle), (_busy, mut busy)) = (pair(), pair());
     let dropped = || place.wire.statistics().iter().map(|link| link.dropped().packets).sum::<u64>();
     assert_eq!(dropped(), 0, "everything is set up in the light");
-    // A probe of the idle connection is the first packet that is lost; the other has data for its client from then on.
+    // A probe of the idle connection is the first packet that is lost; the other has data for its
+    // client from then on.
     while dropped() == 0 {
         std::thread::sleep(Duration::from_millis(10));
     }

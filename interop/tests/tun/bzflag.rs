@@ -1,5 +1,5 @@
-//! BZFlag's server with its protocol over TCP, through `thinstream edge` over a wire with 2 % loss each way and a round
-//! trip of 130 ms.
+//! BZFlag's server with its protocol over TCP, through `thinstream edge` over a wire with 2 % loss
+//! each way and a round trip of 130 ms.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -15,7 +15,8 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(120);
 pub(crate) struct Running(RunningEdge);
 
 impl Running {
-    /// Starts it, as [`edge_options`] have it except for what is changed, and waits until it is there.
+    /// Starts it, as [`edge_options`] have it except for what is changed, and waits until it is
+    /// there.
     pub(crate) fn start(
         namespace: &Namespace,
         service: SocketAddr,
@@ -167,7 +168,8 @@ fn with_small_kernel_buffers(namespace: &Namespace) {
 
 #[test]
 fn an_end_that_does_not_read_makes_the_other_wait_and_loses_nothing() {
-    /// Most bytes of a connection in a direction that the stack may hold, and that the edge may hold beside it.
+    /// Most bytes of a connection in a direction that the stack may hold, and that the edge may
+    /// hold beside it.
     const STACK: usize = 1 << 20;
     const PIECE: usize = 64 * 1024;
     for client_reads in [true, false] {
@@ -188,13 +190,14 @@ fn an_end_that_does_not_read_makes_the_other_wait_and_loses_nothing() {
                 }
             }
         }
-        // Three sockets are on the way: the writer's, the reader's, and the edge's. The kernel lets a socket hold
-        // a packet more than it may, and packets are up to 64 KiB here.
+        // Three sockets are on the way: the writer's, the reader's, and the edge's. The kernel lets
+        // a socket hold a packet more than it may, and packets are up to 64 KiB here.
         let most = STACK + PIECE + 3 * 2 * KERNEL_BUFFER;
         assert!((STACK / 2..=most).contains(&taken), "{taken} bytes are somewhere, not {most}");
         let stack = edge.wait("a status with what is held", |seen| {
             let stack = seen.status.as_ref()?.stack.clone();
-            // Nothing is fetched for a client without room; what a service does not take has left the stack.
+            // Nothing is fetched for a client without room; what a service does not take has left
+            // the stack.
             (stack.buffered_bytes > 0 || stack.held_in_flows > 0).then_some(stack)
         });
         assert!(stack.held_in_flows <= PIECE as u64, "{stack}");

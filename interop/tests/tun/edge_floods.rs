@@ -1,5 +1,5 @@
-//! Floods of forged segments at this machine's own address, to which an edge's rules lead clients: they end no
-//! connection, and fill no table of the kernel's.
+//! Floods of forged segments at this machine's own address, to which an edge's rules lead clients:
+//! they end no connection, and fill no table of the kernel's.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpStream};
@@ -42,7 +42,8 @@ fn forged(from: SocketAddrV4, to: SocketAddrV4, sequence: u32, flag: u8) -> Vec<
     packet
 }
 
-/// Sends forged segments from the clients' machine until `stop` says so, at some 10,000 a second, and answers how many.
+/// Sends forged segments from the clients' machine until `stop` says so, at some 10,000 a second,
+/// and answers how many.
 fn flood(
     place: &Place,
     mut next: impl FnMut(&mut RandomStream) -> (SocketAddrV4, u32, u8),

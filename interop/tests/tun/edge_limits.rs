@@ -8,7 +8,8 @@ use interop::{EDGE, EDGE_PORT, EdgeSeen, Namespace, Wire, available};
 
 use super::edge::{LIMIT, Running, bind, connect, greet, is_reset, patient, reset, through_edge};
 
-/// Whether the connection is reset, sooner or later. One whose peer had finished is a broken pipe then.
+/// Whether the connection is reset, sooner or later. One whose peer had finished is a broken pipe
+/// then.
 fn becomes_reset(stream: &TcpStream) -> bool {
     use std::io::ErrorKind::{BrokenPipe, ConnectionReset};
     let deadline = Instant::now() + LIMIT;

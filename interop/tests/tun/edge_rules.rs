@@ -1,4 +1,5 @@
-//! The rules by which clients on other machines reach an edge: what they leave alone, and how they end.
+//! The rules by which clients on other machines reach an edge: what they leave alone, and how they
+//! end.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -133,7 +134,8 @@ impl Place {
     /// An edge in a process of its own, begun by a program such as `nohup`, and that process.
     pub(crate) fn start_process(&self, under: &[&str]) -> (Process, Pid) {
         let own = std::env::current_exe().unwrap();
-        // The parent may ignore signals, as a shell lets its background jobs do, and a child inherits that.
+        // The parent may ignore signals, as a shell lets its background jobs do, and a child
+        // inherits that.
         let heeds_signals = ["env", "--default-signal"].into_iter();
         let words: Vec<&str> =
             heeds_signals.chain(under.iter().copied()).chain([own.to_str().unwrap()]).collect();
@@ -150,7 +152,8 @@ const FORWARDING: &str = "ipv4/conf/far/forwarding";
 /// Variable in the environment of the process that is to be an edge; and the test that is one then.
 const CHILD: &str = "THINSTREAM_TEST_EDGE";
 const CHILD_TEST: &str = "edge_rules::an_edge_in_a_process_of_its_own_says_when_it_is_ready";
-/// Variable in the environment with the bytes of memory that it may have; it reports those that it has then.
+/// Variable in the environment with the bytes of memory that it may have; it reports those that it
+/// has then.
 pub(crate) const MEMORY: &str = "THINSTREAM_TEST_EDGE_MEMORY";
 
 pub(crate) fn echo((client, service): (&mut TcpStream, &mut TcpStream), word: &[u8]) {
@@ -315,8 +318,8 @@ fn rules_whose_holder_is_ended_are_made_anew() {
     assert!(process.wait(LIMIT).unwrap().success(), "{}", process.text());
 }
 
-/// A folder with a `nft` that is as it should be unless there are files beside it: it waits while there is `stuck`, and
-/// leaves `asked` then, and it fails where there is `broken`.
+/// A folder with a `nft` that is as it should be unless there are files beside it: it waits while
+/// there is `stuck`, and leaves `asked` then, and it fails where there is `broken`.
 fn spoilt_nft() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let nft = interop::program("nft", "nftables").unwrap();

@@ -1,4 +1,5 @@
-//! An edge of several shards is one edge: to clients, to services, in its limits and in what it tells.
+//! An edge of several shards is one edge: to clients, to services, in its limits and in what it
+//! tells.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -44,7 +45,8 @@ fn what_arrives_at_the_wrong_shard_is_handed_over_and_no_connection_ends() {
     let mut pairs: Vec<_> = (0..MANY).map(|_| open(&namespace, &listener)).collect();
     // The kernel forgets who sent last for a connection after three seconds without a packet.
     std::thread::sleep(Duration::from_millis(4500));
-    // Two more queues: half of the packets come to these, and are lost; half of the others change their queue.
+    // Two more queues: half of the packets come to these, and are lost; half of the others change
+    // their queue.
     let two = TunOptions { name: Some("edge0".into()), queues: 2, ..TunOptions::default() };
     let further = namespace.enter(|| Tun::open(&two)).unwrap().unwrap();
     for (client, _) in &mut pairs {

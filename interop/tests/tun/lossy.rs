@@ -68,7 +68,8 @@ fn exchange(host: &Host, mut stream: TcpStream, connection: Connection) {
     });
 }
 
-/// Echoes and a megabyte each way over wires that lose a tenth both ways, which `connect` makes connections over.
+/// Echoes and a megabyte each way over wires that lose a tenth both ways, which `connect` makes
+/// connections over.
 fn with_ten_percent_loss(
     seed: u64,
     connect: impl Fn(&EdgePlace, &Host, usize) -> (TcpStream, Connection),

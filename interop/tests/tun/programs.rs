@@ -1,5 +1,5 @@
-//! Programs that people use, through `thinstream edge` over a wire with 2 % loss each way and a round trip of
-//! 130 ms: OpenSSH and curl; curl also over one that reorders and doubles.
+//! Programs that people use, through `thinstream edge` over a wire with 2 % loss each way and a
+//! round trip of 130 ms: OpenSSH and curl; curl also over one that reorders and doubles.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -51,7 +51,8 @@ impl Place {
         process.text()
     }
 
-    /// Ends the edge once its connections have; what happened on the wire is that packets were lost both ways.
+    /// Ends the edge once its connections have; what happened on the wire is that packets were lost
+    /// both ways.
     pub(crate) fn end(self) -> EdgeReport {
         let report = self.edge.end();
         for link in self.machines.wire.statistics() {
@@ -107,7 +108,8 @@ impl Ssh {
             at("user.pub"),
         );
         std::fs::write(at("config"), config).unwrap();
-        // The folder in which sshd leaves its unprivileged half; the package's service makes it at boot.
+        // The folder in which sshd leaves its unprivileged half; the package's service makes it at
+        // boot.
         std::fs::create_dir_all("/run/sshd").unwrap();
         let mut command = Command::new(sshd);
         command.args(["-D", "-e", "-f", &at("config")]);

@@ -1,4 +1,5 @@
-//! A machine that needs no TCP: pings, and SCTP as IP protocol 132, between the TUN device and a raw socket.
+//! A machine that needs no TCP: pings, and SCTP as IP protocol 132, between the TUN device and a
+//! raw socket.
 
 use std::io::Read;
 use std::net::IpAddr;

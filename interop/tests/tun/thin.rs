@@ -1,6 +1,7 @@
-//! A thin stream through the edge beside one of the kernel's own TCP, over wires with the same losses: how the losses
-//! are repaired. No time is judged, but messages are written one by one, 24 ms apart: of those that a writer that stalls
-//! for longer writes at once, which leave as one segment, no copy travels apart, and fewer losses are repaired by bundles.
+//! A thin stream through the edge beside one of the kernel's own TCP, over wires with the same
+//! losses: how the losses are repaired. No time is judged, but messages are written one by one, 24
+//! ms apart: of those that a writer that stalls for longer writes at once, which leave as one
+//! segment, no copy travels apart, and fewer losses are repaired by bundles.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

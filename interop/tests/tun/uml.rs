@@ -1,4 +1,5 @@
-//! The Linux kernel in User-Mode Linux as TCP peer, as client and as server, with its own netem between.
+//! The Linux kernel in User-Mode Linux as TCP peer, as client and as server, with its own netem
+//! between.
 
 use std::cell::Cell;
 use std::net::SocketAddr;
@@ -52,8 +53,9 @@ impl Peers {
         self.uml.shell(command, LIMIT).unwrap()
     }
 
-    /// A connection of the guest, of which `program` hears what we send, and which says to us what that writes; and
-    /// its port. The guest notes under that name in /run what went wrong, and which process it is.
+    /// A connection of the guest, of which `program` hears what we send, and which says to us what
+    /// that writes; and its port. The guest notes under that name in /run what went wrong, and
+    /// which process it is.
     fn open(&self, guest: Guest, program: &str) -> (Connection, u16) {
         let port = self.port.replace(self.port.get() + 1);
         let end = format!("{program} </dev/null >/dev/null 2>/run/{port}.log &");

@@ -1,7 +1,7 @@
 //! Other SCTP stacks without sockets or clocks, behind one interface.
 //!
-//! [`Stack`] is the part of a stack's interface that exercises use, for one association. [`DcSctp`] and
-//! [`SctpProto`] have it, and beside it the calls that measurements of many associations need.
+//! [`Stack`] is the part of a stack's interface that exercises use, for one association. [`DcSctp`]
+//! and [`SctpProto`] have it, and beside it the calls that measurements of many associations need.
 
 mod dcsctp;
 mod sctp_proto;
@@ -33,10 +33,11 @@ pub trait Stack: Machine {
     fn send(&mut self, now: Instant, message: &Outgoing) -> Result<(), Refused>;
     /// Takes the next message that arrived.
     fn receive(&mut self, now: Instant) -> Option<Incoming>;
-    /// Resets the outgoing streams from 0 to `streams` less one (RFC 6525). [`StackEvent::ResetDone`] or
-    /// [`StackEvent::Refused`] follows.
+    /// Resets the outgoing streams from 0 to `streams` less one (RFC 6525).
+    /// [`StackEvent::ResetDone`] or [`StackEvent::Refused`] follows.
     fn reset_streams(&mut self, now: Instant, streams: u16);
-    /// Asks the peer to reset its outgoing streams. [`StackEvent::PeerReset`] or [`StackEvent::Refused`] follows.
+    /// Asks the peer to reset its outgoing streams. [`StackEvent::PeerReset`] or
+    /// [`StackEvent::Refused`] follows.
     fn ask_for_reset(&mut self, _now: Instant, _streams: u16) {}
     /// Lets all streams and the TSNs of both sides begin again. [`StackEvent::AssociationReset`] or
     /// [`StackEvent::Refused`] follows.
@@ -44,8 +45,8 @@ pub trait Stack: Machine {
     /// Adds `each` streams in each direction. [`StackEvent::StreamsAdded`] for each, or
     /// [`StackEvent::Refused`] follows.
     fn add_streams(&mut self, _now: Instant, _each: u16) {}
-    /// Tells the peer of a change of this side's addresses (RFC 5061). [`StackEvent::AddressChanged`] or
-    /// [`StackEvent::Refused`] follows.
+    /// Tells the peer of a change of this side's addresses (RFC 5061).
+    /// [`StackEvent::AddressChanged`] or [`StackEvent::Refused`] follows.
     fn change_address(&mut self, _now: Instant, _change: AddressChange, _address: IpAddr) {}
     /// Closes the association: what was sent arrives first.
     fn shutdown(&mut self, now: Instant);

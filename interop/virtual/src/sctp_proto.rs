@@ -1,5 +1,5 @@
-//! sctp-proto: the stack of webrtc-rs and str0m, an endpoint and the associations that its driver keeps for
-//! it.
+//! sctp-proto: the stack of webrtc-rs and str0m, an endpoint and the associations that its driver
+//! keeps for it.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::net::SocketAddr;

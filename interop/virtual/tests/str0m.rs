@@ -142,7 +142,8 @@ fn address(host: u8) -> SocketAddr {
 }
 
 impl World {
-    /// str0m opens these channels to a server that is `role` in DTLS, over links of 50 ms that lose this many of a hundred.
+    /// str0m opens these channels to a server that is `role` in DTLS, over links of 50 ms that lose
+    /// this many of a hundred.
     fn new(role: Role, loss_percent: u64, channels: Vec<ChannelConfig>) -> World {
         let mut options = ServerOptions::new(vec![address(2)]);
         (options.role, options.secrets) = (role, Secrets::Seeded);

@@ -118,7 +118,8 @@ impl Spent {
             total += spent(&thread?.path())?.unwrap_or(0);
         }
         let stat = std::fs::read_to_string(process.join("stat"))?;
-        // The name, in parentheses, may have spaces. Fields 14 and 15 of proc(5), the third is the first after it.
+        // The name, in parentheses, may have spaces. Fields 14 and 15 of proc(5), the third is the
+        // first after it.
         let fields = stat.rsplit_once(')').ok_or("no name in stat")?.1;
         let mut fields = fields.split_whitespace().skip(11);
         let mut next = || -> Result<u64> { Ok(fields.next().ok_or("a short stat")?.parse()?) };

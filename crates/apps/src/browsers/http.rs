@@ -7,7 +7,8 @@
 //! | `GET /setting` (or `HEAD`) | the link and the messages, as JSON |
 //! | `POST /setting`, `application/json` with `delay_ms`, `loss_percent` and `interval_ms` | 204 |
 //!
-//! Both POSTs have a type of content that no page of another origin may send without being asked, and nothing here asks.
+//! Both POSTs have a type of content that no page of another origin may send without being asked,
+//! and nothing here asks.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -47,8 +48,8 @@ pub(super) async fn serve(tcp: TcpListener, behind: Arc<impl Signalling>) {
     http::serve(tcp, answer).await;
 }
 
-/// Answers the requests of one connection, `between` a browser and this side, until it ends: what `serve --webrtc` does with each, for
-/// streams other than TCP.
+/// Answers the requests of one connection, `between` a browser and this side, until it ends: what
+/// `serve --webrtc` does with each, for streams other than TCP.
 pub async fn converse(
     stream: impl AsyncRead + AsyncWrite + Unpin,
     between: (SocketAddr, SocketAddr),
@@ -94,8 +95,9 @@ async fn answer(
     answered.unwrap_or_else(|refusal| *refusal)
 }
 
-/// The host that a request names, if it reached a loopback address under the name of another machine: a page of that name has had
-/// its name lead here (DNS rebinding), and the browser takes this server for the page's own.
+/// The host that a request names, if it reached a loopback address under the name of another
+/// machine: a page of that name has had its name lead here (DNS rebinding), and the browser takes
+/// this server for the page's own.
 fn other_site(request: &Request<Incoming>, local: SocketAddr) -> Option<String> {
     let host = request.headers().get(HOST).map(|host| host.to_str().unwrap_or_default())?;
     let name = match host.rsplit_once(':') {

@@ -20,8 +20,9 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    /// The message: number and packets in 32 bits, time and bytes as 64-bit floats; then the pointer and the things, each by
-    /// its place from the left and from the top, in 16 bits where 65,535 is the whole width and height. All big-endian.
+    /// The message: number and packets in 32 bits, time and bytes as 64-bit floats; then the
+    /// pointer and the things, each by its place from the left and from the top, in 16 bits
+    /// where 65,535 is the whole width and height. All big-endian.
     pub(super) fn to_bytes(self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(28 + 4 * THINGS as usize);
         bytes.extend(self.number.to_be_bytes());

@@ -19,9 +19,11 @@ pub enum ChangeError {
     Link(#[from] LinkError),
 }
 
-/// The part that HTTP requests of the page act on: it answers offers, and has a link and messages with a setting.
+/// The part that HTTP requests of the page act on: it answers offers, and has a link and messages
+/// with a setting.
 pub trait Signalling: Send + Sync + 'static {
-    /// Answers an offer of a page, whose connection has this policy; `between` are the hosts of the page and of this side.
+    /// Answers an offer of a page, whose connection has this policy; `between` are the hosts of the
+    /// page and of this side.
     ///
     /// # Errors
     /// The offer cannot be used, or there are too many.

@@ -1,4 +1,5 @@
-//! One connection of a visitor's page: where things are goes down, where the visitor points comes up.
+//! One connection of a visitor's page: where things are goes down, where the visitor points comes
+//! up.
 
 use thinstream::webrtc::{
     ChannelError, ChannelEvent, Connection, MessageKind, PeerEvent, StreamId,

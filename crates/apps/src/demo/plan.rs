@@ -1,4 +1,5 @@
-//! The demo as a plan of the laboratory: one cell for each policy, the same in virtual and in real time.
+//! The demo as a plan of the laboratory: one cell for each policy, the same in virtual and in real
+//! time.
 
 use base::{Duration, Instant};
 use lab::fate::first_transmission_lost;
@@ -14,13 +15,15 @@ use super::{Contender, DemoError, DemoOptions, Length};
 /// Largest message that fits one DATA chunk of a packet of 1500 bytes over IPv4 and UDP, in bytes.
 pub const MAX_SIZE: usize = 1444;
 
-/// Longest round trip: twice of it, for the handshake, is a minute, and attempts are given up soon after.
+/// Longest round trip: twice of it, for the handshake, is a minute, and attempts are given up soon
+/// after.
 pub(super) const MAX_RTT: Duration = Duration::from_secs(30);
 
 /// Name of the flows in the plan.
 pub(super) const STREAM: &str = "stream";
 
-/// Least time that a run continues after the last message is due, so that its retransmissions count.
+/// Least time that a run continues after the last message is due, so that its retransmissions
+/// count.
 const TAIL: Duration = Duration::from_secs(120);
 /// Further time that messages may take.
 const GRACE: Duration = Duration::from_secs(3600);
@@ -61,11 +64,12 @@ impl DemoOptions {
         Ok(())
     }
 
-    /// Time from the opening of an association until its first message may be due; nothing is lost before. The
-    /// handshake takes two round trips.
+    /// Time from the opening of an association until its first message may be due; nothing is lost
+    /// before. The handshake takes two round trips.
     pub(super) fn set_up(&self) -> Duration {
         match self.network {
-            // It may lose packets of the handshake, each of which is sent again after a second at first.
+            // It may lose packets of the handshake, each of which is sent again after a second at
+            // first.
             Some(_) => Duration::from_secs(10),
             None => (self.rtt * 3).max(Duration::from_secs(1)),
         }

@@ -1,7 +1,8 @@
 //! The demo in real time: servers, emulated links and clients in one process, over loopback UDP.
 //!
-//! Each policy is a [`Lane`] of its own: a server, a relay with the lossy link, and a client with an
-//! endpoint for each flow, encrypted as everywhere. All lanes run at the same time and lose the same first transmissions.
+//! Each policy is a [`Lane`] of its own: a server, a relay with the lossy link, and a client with
+//! an endpoint for each flow, encrypted as everywhere. All lanes run at the same time and lose the
+//! same first transmissions.
 
 mod decrypted;
 mod lane;
@@ -40,9 +41,9 @@ struct Setting {
     verbose: bool,
 }
 
-/// Runs all policies in real time over sockets of this machine and compares them. `view` gets the state
-/// of things several times a second. `stop` ends the sending early. Ends when all is delivered or patience
-/// is over.
+/// Runs all policies in real time over sockets of this machine and compares them. `view` gets the
+/// state of things several times a second. `stop` ends the sending early. Ends when all is
+/// delivered or patience is over.
 /// Needs a tokio runtime with I/O and time enabled.
 ///
 /// # Errors

@@ -1,4 +1,5 @@
-//! The report of a demo as a page, a picture and JSON: that of its plan, with additions of the demo.
+//! The report of a demo as a page, a picture and JSON: that of its plan, with additions of the
+//! demo.
 
 use lab::engine::{Finished, Shard};
 use lab::plan::Plan;
@@ -40,8 +41,8 @@ impl Report {
         self.document().to_page()
     }
 
-    /// The latency distributions as a picture that follows the reader's light or dark theme; none where nothing was
-    /// delivered.
+    /// The latency distributions as a picture that follows the reader's light or dark theme; none
+    /// where nothing was delivered.
     pub fn to_svg(&self) -> Option<String> {
         let figures = self.document().sections.into_iter().flat_map(|section| section.figures);
         let mut plots = figures.filter(|figure| matches!(figure, Figure::Plot { .. }));
@@ -53,7 +54,8 @@ impl Report {
         Some(svg::to_themed_svg(&plot, &set.collect::<Vec<_>>().join(" · ")))
     }
 
-    /// One loss under each policy as a moving picture, slowed down; none where a policy lost nothing or delivered nothing.
+    /// One loss under each policy as a moving picture, slowed down; none where a policy lost
+    /// nothing or delivered nothing.
     pub fn to_moving_svg(&self) -> Option<String> {
         let figures = self.document().sections.into_iter().flat_map(|section| section.figures);
         let ladders: Vec<_> =
@@ -67,7 +69,8 @@ impl Report {
         svg::to_moving_svg(MOVING_TITLE, &set.collect::<Vec<_>>().join(" · "), &lanes)
     }
 
-    /// Settings and numbers as one JSON object: `{"policies": {NAME: {...}}}`, the policies in their order.
+    /// Settings and numbers as one JSON object: `{"policies": {NAME: {...}}}`, the policies in
+    /// their order.
     pub fn to_json(&self) -> String {
         #[derive(Serialize)]
         struct Whole<'a> {
@@ -116,7 +119,8 @@ impl Report {
         document
     }
 
-    /// The result in a sentence or two: the policy with the shortest tail against the first one, and its price.
+    /// The result in a sentence or two: the policy with the shortest tail against the first one,
+    /// and its price.
     fn lead(&self) -> String {
         let is_short = |one: &&PolicyReport| one.results.delivered < one.results.messages;
         if let Some(PolicyReport { name, results, .. }) = self.policies.iter().find(is_short) {

@@ -14,8 +14,9 @@ use runner::threads::run_jobs;
 use super::{DemoError, DemoOptions, Outcome};
 use files::Files;
 
-/// Runs all policies in virtual time, on a core each, and compares them. The same options give the same
-/// report on any machine. `progress` gets the number of policies done and of all policies, from any thread.
+/// Runs all policies in virtual time, on a core each, and compares them. The same options give the
+/// same report on any machine. `progress` gets the number of policies done and of all policies,
+/// from any thread.
 ///
 /// # Errors
 /// See [`DemoError`].

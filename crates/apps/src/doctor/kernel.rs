@@ -1,5 +1,6 @@
-//! Options of Linux that help a thin stream of its own TCP. Only options that this kernel has are listed: they came
-//! and went with its versions (`Documentation/networking/ip-sysctl.rst`, ip-route(8)).
+//! Options of Linux that help a thin stream of its own TCP. Only options that this kernel has are
+//! listed: they came and went with its versions (`Documentation/networking/ip-sysctl.rst`,
+//! ip-route(8)).
 
 use serde::Serialize;
 

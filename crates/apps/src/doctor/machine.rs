@@ -1,5 +1,5 @@
-//! Abilities of a machine: sockets, rights, buffers, clocks, interfaces. Each probe looks at one thing and changes
-//! nothing.
+//! Abilities of a machine: sockets, rights, buffers, clocks, interfaces. Each probe looks at one
+//! thing and changes nothing.
 
 use std::io;
 use std::time::{Duration, Instant};

@@ -56,8 +56,8 @@ impl Network {
         common >= u32::from(self.prefix)
     }
 
-    /// Whether the address is neither the network itself nor, with IPv4, its broadcast address (RFC 1122, section
-    /// 3.2.1.3).
+    /// Whether the address is neither the network itself nor, with IPv4, its broadcast address (RFC
+    /// 1122, section 3.2.1.3).
     fn is_of_a_host(&self) -> bool {
         match self.address {
             IpAddr::V4(v4) => {

@@ -1,26 +1,28 @@
 //! The memory of the process, and the part of it that is left for the data of the stacks.
 //!
-//! [`EdgeOptions::memory`](super::EdgeOptions) limits the whole process: code, tables, connections, and data on their
-//! way. Bytes that a flow has taken from a stack and the service has not taken yet count against the limit of the
-//! stacks: they move from one account to the other, and the sum does not grow.
+//! [`EdgeOptions::memory`](super::EdgeOptions) limits the whole process: code, tables, connections,
+//! and data on their way. Bytes that a flow has taken from a stack and the service has not taken
+//! yet count against the limit of the stacks: they move from one account to the other, and the sum
+//! does not grow.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tcp::MemoryLimits;
 
-/// Memory of the process without connections: code, buffers of the device, tables; measured as its resident memory
-/// (`cargo test -p interop --test tun edge_memory`). A small budget gives it a quarter.
+/// Memory of the process without connections: code, buffers of the device, tables; measured as its
+/// resident memory (`cargo test -p interop --test tun edge_memory`). A small budget gives it a
+/// quarter.
 const FIXED: usize = 12 << 20;
 /// Buffers of each further shard.
 const SHARD: usize = 2 << 20;
-/// Most memory of a connection that holds little: up to 4 KiB of data each way, which nothing delays, and its state
-/// in the stack, in its task and in reports. Measured as 16 kB where every connection fills both directions, and as
-/// four to seven where all are idle (`make attacks`).
+/// Most memory of a connection that holds little: up to 4 KiB of data each way, which nothing
+/// delays, and its state in the stack, in its task and in reports. Measured as 16 kB where every
+/// connection fills both directions, and as four to seven where all are idle (`make attacks`).
 const CONNECTION: usize = 16 << 10;
 /// The part of it that is data: 4 KiB each way, which a connection may hold whatever the limit.
 const LITTLE: usize = 8 << 10;
-/// Part of the memory that is reserved for connections from the beginning, so that the share of data does not shrink
-/// as connections come.
+/// Part of the memory that is reserved for connections from the beginning, so that the share of
+/// data does not shrink as connections come.
 const RESERVED: usize = 6;
 /// Part of that share for data: four of five bytes; the fifth is for gaps of the allocator.
 const DATA: (usize, usize) = (4, 5);
@@ -52,9 +54,9 @@ impl Budget {
         self.memory
     }
 
-    /// Present limits of a shard's stack, whose connections hold `held` bytes: these, and an equal part of what no stack
-    /// holds. The limits of all stacks together are what there is for data, and one that is busy alone may have nearly
-    /// all of it.
+    /// Present limits of a shard's stack, whose connections hold `held` bytes: these, and an equal
+    /// part of what no stack holds. The limits of all stacks together are what there is for
+    /// data, and one that is busy alone may have nearly all of it.
     pub(super) fn limits(&self, shard: usize, held: usize) -> MemoryLimits {
         let part = |bytes: usize, (some, all): (usize, usize)| bytes / all * some;
         let data = part(self.left_beside(self.memory / RESERVED), DATA);
@@ -73,9 +75,10 @@ impl Budget {
         })
     }
 
-    /// Bytes beyond that limit up to which each stack accepts new connections, and from which on those that hold more than
-    /// they ever moved are reset. Connections that hold little may exceed the limit, so that those that hold much do not keep
-    /// others out; the memory of each connection has these bytes in it.
+    /// Bytes beyond that limit up to which each stack accepts new connections, and from which on
+    /// those that hold more than they ever moved are reset. Connections that hold little may
+    /// exceed the limit, so that those that hold much do not keep others out; the memory of
+    /// each connection has these bytes in it.
     pub(super) fn reserve(&self) -> usize {
         self.of_connections(LITTLE) / self.shards()
     }
@@ -86,7 +89,8 @@ impl Budget {
         self.left_beside(0) > self.memory / 8 + beyond_little
     }
 
-    /// Bytes that a flow may take from a stack at once, of `most`: little where flows hold much of the data already.
+    /// Bytes that a flow may take from a stack at once, of `most`: little where flows hold much of
+    /// the data already.
     pub(super) fn piece(&self, most: usize) -> usize {
         let much = self.left_beside(self.memory / RESERVED) / 4;
         if self.in_flows() < much { most } else { most.min(LITTLE / 2) }
@@ -208,7 +212,8 @@ mod tests {
         let alone = (0..20).fold(0, |held, _| fill(0, held));
         assert!(alone > whole / 100 * 95, "{alone} of {whole}");
         assert!(alone + fill(1, 0) <= whole);
-        // Clients of both take a tenth of what waits for them again and again: both get a part of that.
+        // Clients of both take a tenth of what waits for them again and again: both get a part of
+        // that.
         let (mut one, mut two) = (alone, 0);
         for _ in 0..100 {
             one = fill(0, one - one / 10);

@@ -1,10 +1,10 @@
-//! Bytes from a client to a service and back, no faster than the other side takes them: what a flow does, without
-//! sockets, tasks and time.
+//! Bytes from a client to a service and back, no faster than the other side takes them: what a flow
+//! does, without sockets, tasks and time.
 //!
-//! A direction holds what it took from one side until the other takes it, and takes nothing more until then. To the
-//! service that is a piece of what the stack had, whose window closes meanwhile. To the client nothing is fetched for
-//! which the stack has no room, so that it waits in the service's own connection. A half-close ends one direction and
-//! leaves the other.
+//! A direction holds what it took from one side until the other takes it, and takes nothing more
+//! until then. To the service that is a piece of what the stack had, whose window closes meanwhile.
+//! To the client nothing is fetched for which the stack has no room, so that it waits in the
+//! service's own connection. A half-close ends one direction and leaves the other.
 
 mod stack;
 
@@ -22,7 +22,8 @@ pub trait Client {
     /// Failure of the client's connection.
     type Error;
 
-    /// Takes some of what the client sent, up to `limit` bytes, to the end of `pieces`, which is empty.
+    /// Takes some of what the client sent, up to `limit` bytes, to the end of `pieces`, which is
+    /// empty.
     ///
     /// # Errors
     /// Once the connection is gone.
@@ -34,8 +35,8 @@ pub trait Client {
     /// Once the connection is gone.
     fn room(&mut self) -> Result<usize, Self::Error>;
 
-    /// Takes as much of `data` as fits, and returns the number of bytes taken. After less than all the stack reports
-    /// when there is room.
+    /// Takes as much of `data` as fits, and returns the number of bytes taken. After less than all
+    /// the stack reports when there is room.
     ///
     /// # Errors
     /// Once the connection is gone.
@@ -114,7 +115,8 @@ pub enum Failed<C, S> {
 pub enum Next {
     /// Nothing: there may be more at once.
     Again,
-    /// The stack says something, or the service's socket becomes ready for this; both where neither is set.
+    /// The stack says something, or the service's socket becomes ready for this; both where neither
+    /// is set.
     Wait {
         /// The flow waits until the service can be read.
         readable: bool,
@@ -142,7 +144,8 @@ enum Step {
 #[derive(Debug, Default)]
 pub struct InTransit {
     up: Vec<Bytes>,
-    /// Size of the buffer that holds the first of them: all of it is kept until its last byte is gone.
+    /// Size of the buffer that holds the first of them: all of it is kept until its last byte is
+    /// gone.
     whole: usize,
     up_finished: bool,
     down: Bytes,

@@ -25,7 +25,8 @@ pub(super) enum End {
     TooManyOfClient,
 }
 
-/// Adds figures of a tally to those of another. The pattern wants each: one that is forgotten does not compile.
+/// Adds figures of a tally to those of another. The pattern wants each: one that is forgotten does
+/// not compile.
 macro_rules! add_each {
     ($sum:expr, $other:expr, $($figure:ident),* $(,)?) => {
         let ServiceCounters { $($figure),* } = $other;

@@ -49,7 +49,8 @@ impl Drop for Thread {
     }
 }
 
-/// Runs a shard until `end` is closed, or its driver fails; then its connections are reset, on both sides.
+/// Runs a shard until `end` is closed, or its driver fails; then its connections are reset, on both
+/// sides.
 pub(super) async fn run(
     registry: Arc<Registry>,
     shard: Arc<Shard>,

@@ -69,7 +69,8 @@ pub struct ServiceFile {
     /// Name of its policy.
     #[serde(default, deserialize_with = "policy")]
     pub policy: Option<String>,
-    /// Fields of the policy that differ from the preset, named as the options of `thinstream edge`.
+    /// Fields of the policy that differ from the preset, named as the options of `thinstream
+    /// edge`.
     #[serde(default)]
     pub recovery: Changes,
     /// Whether each connection begins with a line of the PROXY protocol.
@@ -111,7 +112,8 @@ impl EdgeFile {
         Ok(EdgeFile { text, ..file })
     }
 
-    /// An error about what the file says that shows only when it is put to use: with the line and column of what it quotes.
+    /// An error about what the file says that shows only when it is put to use: with the line and
+    /// column of what it quotes.
     pub fn placed(&self, error: &str) -> String {
         placed(&self.text, error)
     }

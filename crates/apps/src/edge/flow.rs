@@ -1,5 +1,5 @@
-//! One connection: a task between the stack and an ordinary TCP connection to the service. [`super::carry`] decides
-//! which bytes move; a reset, from either side, is a reset on the other.
+//! One connection: a task between the stack and an ordinary TCP connection to the service.
+//! [`super::carry`] decides which bytes move; a reset, from either side, is a reset on the other.
 
 mod to_service;
 
@@ -96,16 +96,16 @@ impl Client<'_> {
         self.shard.machine.inspect(|stack| stack.connection(id).and_then(question))
     }
 
-    /// Fails once the client is gone: bytes from and to it are of no more use, and the service is to be reset at
-    /// once.
+    /// Fails once the client is gone: bytes from and to it are of no more use, and the service is
+    /// to be reset at once.
     fn check(&self) -> Result<(), End> {
         self.ask(Connection::failure).map_or(Ok(()), |failure| Err(End::Client(failure)))
     }
 
     /// Waits, once all data was carried, until the client has acknowledged it.
     ///
-    /// A slow client has until [`rest_limit`]. Otherwise it could keep what waits for it, and a place
-    /// among the connections, for years by acknowledging a byte now and then.
+    /// A slow client has until [`rest_limit`]. Otherwise it could keep what waits for it, and a
+    /// place among the connections, for years by acknowledging a byte now and then.
     async fn see_off(&self) -> End {
         let id = self.accepted.id;
         self.shard.machine.call(|stack, now| {
@@ -137,8 +137,8 @@ impl Client<'_> {
     }
 }
 
-/// Time limit for a client to take the last `bytes`: five minutes, as long as the stack waits without any progress,
-/// and a second more for each kilobyte.
+/// Time limit for a client to take the last `bytes`: five minutes, as long as the stack waits
+/// without any progress, and a second more for each kilobyte.
 fn rest_limit(bytes: u64) -> Duration {
     Duration::from_secs(300 + bytes / 1024)
 }
@@ -164,7 +164,8 @@ impl carry::Client for Stack<'_> {
         let limit = self.budget.piece(limit);
         let (id, machine) = (self.client.accepted.id, &self.client.shard.machine);
         let now = machine.clock().now();
-        // Where there is nothing to read, nothing follows from reading, and the driver need not look.
+        // Where there is nothing to read, nothing follows from reading, and the driver need not
+        // look.
         let nothing = machine.look(|stack| {
             let readable = stack.connection(id).map_or(0, Connection::readable_bytes);
             (readable == 0).then(|| InStack { stack, now, id }.receive(limit, pieces))

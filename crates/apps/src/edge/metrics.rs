@@ -1,4 +1,5 @@
-//! Metrics in the text format of Prometheus (version 0.0.4), over the least of HTTP that serves them.
+//! Metrics in the text format of Prometheus (version 0.0.4), over the least of HTTP that serves
+//! them.
 
 use std::fmt::Write;
 use std::io;
@@ -197,7 +198,8 @@ impl Text {
     }
 }
 
-/// The label of a service, and others. Quotes, backslashes and line ends are escaped as the format wants it.
+/// The label of a service, and others. Quotes, backslashes and line ends are escaped as the format
+/// wants it.
 fn label(service: &str, more: &str) -> String {
     let name = service.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
     format!("{{service=\"{name}\"{more}}}")

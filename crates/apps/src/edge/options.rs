@@ -25,24 +25,26 @@ pub struct Service {
     pub policy_name: String,
     /// Recovery of its clients' connections.
     pub policy: Arc<RecoveryPolicy>,
-    /// Whether each connection to the service begins with a line with the client's address (PROXY protocol, version
-    /// 1).
+    /// Whether each connection to the service begins with a line with the client's address (PROXY
+    /// protocol, version 1).
     pub proxy_protocol: bool,
     /// Connections at a time; more are reset as soon as they come.
     pub max_connections: usize,
-    /// Connections of one client address at a time (with IPv6, of one /64); more are reset as well.
+    /// Connections of one client address at a time (with IPv6, of one /64); more are reset as
+    /// well.
     pub max_per_client: usize,
     /// Bytes kept for each connection and direction in the stack; at least 4096.
     pub buffer: usize,
     /// Silence of a client after which its connection is reset, idle or not, at least a second
-    /// ([`tcp::ConnectionOptions::dead_after`]); a service on another machine is probed as often. None leaves a dead
-    /// client to `keep_alive` and to the limit of retransmissions.
+    /// ([`tcp::ConnectionOptions::dead_after`]); a service on another machine is probed as often.
+    /// None leaves a dead client to `keep_alive` and to the limit of retransmissions.
     pub dead_after: Option<Duration>,
-    /// Silence after which an idle client is probed where there is no `dead_after`, at least a second; none never
-    /// probes.
+    /// Silence after which an idle client is probed where there is no `dead_after`, at least a
+    /// second; none never probes.
     pub keep_alive: Option<Duration>,
-    /// Interval at which a service that has finished is asked whether it is still there, in whole seconds. One that has
-    /// closed altogether answers with a reset once its system has forgotten the connection.
+    /// Interval at which a service that has finished is asked whether it is still there, in whole
+    /// seconds. One that has closed altogether answers with a reset once its system has
+    /// forgotten the connection.
     pub finished_probe: Duration,
 }
 
@@ -109,12 +111,14 @@ pub struct EdgeOptions {
     pub device: Option<String>,
     /// Largest IP packet.
     pub mtu: u16,
-    /// Parts of the edge, each with a queue of the device, a stack and a thread of its own; up to 256.
+    /// Parts of the edge, each with a queue of the device, a stack and a thread of its own; up to
+    /// 256.
     pub shards: usize,
     /// Whether large packets may pass the device whole.
     pub offload: bool,
-    /// Limit of the process's memory, in bytes: its own, state of connections, and their data, unread, unsent,
-    /// unacknowledged or on its way to a service. Connections that hold little continue while others wait.
+    /// Limit of the process's memory, in bytes: its own, state of connections, and their data,
+    /// unread, unsent, unacknowledged or on its way to a service. Connections that hold little
+    /// continue while others wait.
     pub memory: usize,
     /// The services behind the edge.
     pub services: Vec<Service>,
@@ -124,7 +128,8 @@ pub struct EdgeOptions {
     pub drain: Duration,
     /// Time between two reports of its state, at least 10 ms.
     pub interval: Duration,
-    /// Whether rules by which clients outside this machine reach it are applied, and taken back in the end.
+    /// Whether rules by which clients outside this machine reach it are applied, and taken back in
+    /// the end.
     pub setup: bool,
     /// The network interface from which these clients come; none means any.
     pub outside: Option<String>,
@@ -204,9 +209,11 @@ const MOST_SHARDS: usize = 256;
 const LEAST_INTERVAL: Duration = Duration::from_millis(10);
 /// Bytes with which a stack can do anything.
 const LEAST_MEMORY: usize = 1 << 20;
-/// Bytes that a connection may hold in a direction however scarce memory is ([`tcp::MemoryLimits`]).
+/// Bytes that a connection may hold in a direction however scarce memory is
+/// ([`tcp::MemoryLimits`]).
 const LEAST_BUFFER: usize = 4096;
-/// The shortest silence that systems probe after. Without any, each answer to a probe would be followed by the next.
+/// The shortest silence that systems probe after. Without any, each answer to a probe would be
+/// followed by the next.
 const LEAST_SILENCE: Duration = Duration::from_secs(1);
 
 /// Whether a value is large enough.
@@ -221,8 +228,8 @@ fn at_least<T: PartialOrd + Display>(
     }
 }
 
-/// Whether a network interface may have this name: what the kernel asks for, without the letters that mean
-/// something to nftables.
+/// Whether a network interface may have this name: what the kernel asks for, without the letters
+/// that mean something to nftables.
 fn is_interface_name(name: &str) -> bool {
     let is_fine = |letter: u8| letter.is_ascii_graphic() && !b"/:\"\\*".contains(&letter);
     (1..=15).contains(&name.len()) && !matches!(name, "." | "..") && name.bytes().all(is_fine)

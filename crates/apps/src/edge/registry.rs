@@ -25,7 +25,8 @@ pub(super) struct Entry {
     since: Instant,
     bytes_up: AtomicU64,
     bytes_down: AtomicU64,
-    /// Whether it is over, and its figures are among those of the past; changes under the registry's lock.
+    /// Whether it is over, and its figures are among those of the past; changes under the
+    /// registry's lock.
     ended: AtomicBool,
 }
 
@@ -49,8 +50,8 @@ pub(super) struct Registry {
     present: Mutex<Present>,
 }
 
-/// Open connections, and totals of the ended ones. Behind one lock: a connection goes from one to the other at
-/// once, and figures that only grow are never seen to shrink.
+/// Open connections, and totals of the ended ones. Behind one lock: a connection goes from one to
+/// the other at once, and figures that only grow are never seen to shrink.
 struct Present {
     entries: BTreeMap<(usize, tcp::ConnectionId), Arc<Entry>>,
     /// Open connections by service.
@@ -131,8 +132,8 @@ impl Registry {
         Ok(entry)
     }
 
-    /// Ends a connection, or one that never began: adds its counters to those of its service, and releases it in the
-    /// stack.
+    /// Ends a connection, or one that never began: adds its counters to those of its service, and
+    /// releases it in the stack.
     pub(super) fn leave(&self, accepted: &Accepted, end: End) {
         let shard = self.shard(accepted.shard);
         let mut present = self.present();
@@ -179,8 +180,9 @@ impl Registry {
         EdgeReport { elapsed_s, services, stack }
     }
 
-    /// State of all services, and of each connection if `one_by_one`. A survey of thousands of connections takes
-    /// milliseconds; it pauses after each few, so that packets do not wait for its end.
+    /// State of all services, and of each connection if `one_by_one`. A survey of thousands of
+    /// connections takes milliseconds; it pauses after each few, so that packets do not wait
+    /// for its end.
     async fn survey(&self, one_by_one: bool) -> EdgeStatus {
         let mut seen = Vec::new();
         let mut from = Bound::Unbounded;

@@ -1,10 +1,11 @@
-//! Settings of the system that let clients on other machines reach the edge: the system hands over packets for the
-//! services' ports at this machine's own addresses, and sends the edge's answers. Planned here as text, applied and
-//! taken back on demand.
+//! Settings of the system that let clients on other machines reach the edge: the system hands over
+//! packets for the services' ports at this machine's own addresses, and sends the edge's answers.
+//! Planned here as text, applied and taken back on demand.
 //!
-//! No address is translated and no connection is tracked. A packet for a service's port is handed to the device as it
-//! is, with this machine's address in it; the stack answers from that address, and the kernel sends the answer as if
-//! it were its own. So nothing on this machine keeps state that a stranger's packets could change or fill.
+//! No address is translated and no connection is tracked. A packet for a service's port is handed
+//! to the device as it is, with this machine's address in it; the stack answers from that address,
+//! and the kernel sends the answer as if it were its own. So nothing on this machine keeps state
+//! that a stranger's packets could change or fill.
 
 mod existing;
 mod guard;
@@ -94,8 +95,9 @@ impl Routes {
         }
     }
 
-    /// Applies them; they are taken back when the result is dropped, and also when this process ends in any other
-    /// way. Connections that the kernel has at the services' ports stay where they are.
+    /// Applies them; they are taken back when the result is dropped, and also when this process
+    /// ends in any other way. Connections that the kernel has at the services' ports stay where
+    /// they are.
     ///
     /// # Errors
     /// [`RouteError`]; nothing is left of what was applied before.

@@ -1,10 +1,12 @@
 //! A stack behind one queue of the device, and the tasks that wait for its connections.
 //!
-//! The system leads the packets of a connection to the queue to which it led the SYN, by a hash of addresses and ports, or to the
-//! one that last sent for the connection. Where the hash of one connection's packets differs nevertheless, as with IPv6 flow
-//! labels, a segment without a connection goes from shard to shard, and the last one refuses it. A hash of our own would
-//! name the right shard at once, but lead most packets of idle connections to the wrong queue first: the kernel's table
-//! of who sent last forgets a connection after three seconds, and holds no more than 4096.
+//! The system leads the packets of a connection to the queue to which it led the SYN, by a hash of
+//! addresses and ports, or to the one that last sent for the connection. Where the hash of one
+//! connection's packets differs nevertheless, as with IPv6 flow labels, a segment without a
+//! connection goes from shard to shard, and the last one refuses it. A hash of our own would
+//! name the right shard at once, but lead most packets of idle connections to the wrong queue
+//! first: the kernel's table of who sent last forgets a connection after three seconds, and holds
+//! no more than 4096.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -67,7 +69,8 @@ impl Common {
         let part = |all: usize| all.div_ceil(options.shards);
         let syn_backlog = part(usual.syn_backlog);
         EndpointOptions {
-            // Connections beyond the limit are accepted and reset: the stack would drop their SYNs without an answer.
+            // Connections beyond the limit are accepted and reset: the stack would drop their SYNs
+            // without an answer.
             max_connections: super::wanted(options).saturating_add(1024 + syn_backlog),
             memory: self.budget.limits(0, 0),
             syn_backlog,
@@ -141,7 +144,8 @@ impl Shard {
         }
     }
 
-    /// Passes segments that the stack has no connection for to the next of the shards that may have one.
+    /// Passes segments that the stack has no connection for to the next of the shards that may have
+    /// one.
     fn hand_over(&self, endpoint: &mut Endpoint, left: usize) {
         while let Some(stray) = endpoint.take_stray() {
             let strays = &self.common.strays;
@@ -181,7 +185,8 @@ impl Shard {
     }
 }
 
-/// The part of a shard in its driver: the stack's events, segments from and for other shards, limits of memory.
+/// The part of a shard in its driver: the stack's events, segments from and for other shards,
+/// limits of memory.
 pub(super) struct Events(pub(super) Arc<Shard>);
 
 impl Hook<Endpoint> for Events {

@@ -70,7 +70,8 @@ pub struct StackReport {
     pub memory_limit: u64,
     /// Bytes that connections hold.
     pub buffered_bytes: u64,
-    /// Bytes that were taken from the stacks or from services, and that the other side did not take yet.
+    /// Bytes that were taken from the stacks or from services, and that the other side did not
+    /// take yet.
     pub held_in_flows: u64,
     /// State of the memory of the stack with the least left: `ease`, `pressure` or `full`.
     #[serde(serialize_with = "memory_name")]
@@ -79,7 +80,8 @@ pub struct StackReport {
     pub pruned_bytes: u64,
     /// Closing connections that were reset because memory was short.
     pub orphans_reset: u64,
-    /// Other connections that were reset because memory was short: they held much and made no progress.
+    /// Other connections that were reset because memory was short: they held much and made no
+    /// progress.
     pub stalled_reset: u64,
     /// Segments without a connection.
     pub no_connection: u64,
@@ -205,8 +207,9 @@ pub struct EdgeStatus {
 }
 
 impl EdgeStatus {
-    /// The state in lines for a terminal, with no more than `most` connections: first those that lost something,
-    /// thin ones before others; then thin ones; then the rest. Those that carried most come first each time.
+    /// The state in lines for a terminal, with no more than `most` connections: first those that
+    /// lost something, thin ones before others; then thin ones; then the rest. Those that
+    /// carried most come first each time.
     pub fn lines(&self, most: usize) -> Vec<String> {
         let mut lines: Vec<String> = self.services.iter().map(ToString::to_string).collect();
         lines.push(self.stack.to_string());

@@ -1,4 +1,5 @@
-//! Places of connections, by host: a host with many gives its oldest up for the next one, so that others always get theirs.
+//! Places of connections, by host: a host with many gives its oldest up for the next one, so that
+//! others always get theirs.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
@@ -36,8 +37,8 @@ impl Drop for Seat {
 }
 
 impl Guests {
-    /// Serves a connection of this host in a task of its own. Where there are too many, the oldest one ends: of the same host, or of the
-    /// host that has most.
+    /// Serves a connection of this host in a task of its own. Where there are too many, the oldest
+    /// one ends: of the same host, or of the host that has most.
     pub(super) fn seat(&self, ip: IpAddr, serve: impl Future<Output = ()> + Send + 'static) {
         let (host, guests) = (Host::from(ip), self.clone());
         let mut seats = self.seats();

@@ -124,8 +124,9 @@ impl SendFailure {
     }
 }
 
-/// Possible reason for a silent server: an encrypting end answers no packet in plain, and an end in plain does not
-/// understand encrypted ones. A server that has begun to answer is of the right kind.
+/// Possible reason for a silent server: an encrypting end answers no packet in plain, and an end in
+/// plain does not understand encrypted ones. A server that has begun to answer is of the right
+/// kind.
 fn hint(said: &Option<String>, heard: bool, plain: bool) -> String {
     let meaning = match (said, heard, plain) {
         (Some(said), ..) => return format!(" ({said})"),

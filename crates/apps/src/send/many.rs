@@ -44,7 +44,8 @@ pub(super) async fn send(
     let mut stop = std::pin::pin!(stop);
     let trust = options.server.as_ref().map(ServerKey::trust).transpose()?;
     let packets = PacketFile::create(None, "send", options.encapsulation, clock)?;
-    // The first shows what is wrong with all of them, and which key and which address the server has.
+    // The first shows what is wrong with all of them, and which key and which address the server
+    // has.
     let first = tokio::select! {
         reached = reach::reach(options, trust, clock, &packets) => reached?,
         () = &mut stop => return Err(SendFailure::Interrupted { remote: options.to }),

@@ -30,7 +30,8 @@ struct Counts {
     round_trip: LatencyRecorder,
     one_way: LatencyRecorder,
     unclocked: u64,
-    /// Times at which messages of the user's own were due, by stream and contents: equal ones in their order.
+    /// Times at which messages of the user's own were due, by stream and contents: equal ones in
+    /// their order.
     awaited: BTreeMap<(StreamId, u64), VecDeque<Instant>>,
     awaited_count: usize,
 }

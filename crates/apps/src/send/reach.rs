@@ -23,8 +23,8 @@ pub(super) struct Reached {
     pub(super) at: SocketAddr,
 }
 
-/// Connects to the server at `options.to`, or at `options.other` if that answers first. The failure is that of
-/// the first address.
+/// Connects to the server at `options.to`, or at `options.other` if that answers first. The failure
+/// is that of the first address.
 pub(super) async fn reach(
     options: &SendOptions,
     trust: Option<Trust>,

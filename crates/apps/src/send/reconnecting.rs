@@ -19,7 +19,8 @@ pub struct LossReport {
     pub longest_gap_s: f64,
     /// Messages of which nothing had been sent when their association failed: they did not arrive.
     pub unsent: u64,
-    /// Messages that had been sent, in part at least, and were not acknowledged: they may have arrived.
+    /// Messages that had been sent, in part at least, and were not acknowledged: they may have
+    /// arrived.
     pub unacknowledged: u64,
 }
 
@@ -41,8 +42,8 @@ pub(super) struct Losses {
 }
 
 impl Losses {
-    /// Notes that an association failed, and returns the numbers of its messages that were not sent or not acknowledged, in
-    /// words.
+    /// Notes that an association failed, and returns the numbers of its messages that were not sent
+    /// or not acknowledged, in words.
     pub(super) fn on_failure(&mut self, now: Instant, stats: Option<&AssociationStats>) -> String {
         let left = stats.map(|stats| stats.left_behind).unwrap_or_default();
         self.report.unsent += left.unsent;
@@ -61,7 +62,8 @@ impl Losses {
     }
 }
 
-/// Whether another association may do better: not where the peer did what it should not, nor where this side ended it.
+/// Whether another association may do better: not where the peer did what it should not, nor where
+/// this side ended it.
 pub(super) fn may_help(error: &AssociationError) -> bool {
     use thinstream::Failure;
     match error {

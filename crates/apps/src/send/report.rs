@@ -12,7 +12,8 @@ use super::{LossReport, SendOptions};
 use crate::files::Unwritten;
 use crate::transfer::{Rows, TransferReport, latency_line};
 
-/// Measurements of a client. Latency counts from when messages were due, not from when they could be sent.
+/// Measurements of a client. Latency counts from when messages were due, not from when they could
+/// be sent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SendReport {
     /// The server.
@@ -37,8 +38,8 @@ pub struct SendReport {
     pub damaged: u64,
     /// Time from when a message was due to the arrival of its answer, in milliseconds.
     pub round_trip_ms: Option<LatencySummary>,
-    /// Time from when a message was due to its arrival at the server's application, in milliseconds; none when
-    /// the clocks are those of two machines.
+    /// Time from when a message was due to its arrival at the server's application, in
+    /// milliseconds; none when the clocks are those of two machines.
     pub one_way_ms: Option<LatencySummary>,
     /// Messages of which the one-way latency is unknown since the clocks differ.
     pub unclocked: u64,

@@ -99,8 +99,8 @@ impl Source {
         }
     }
 
-    /// The next message, when it is due; none after the last. Dropping the future may lose a message that
-    /// was read, but none that was returned.
+    /// The next message, when it is due; none after the last. Dropping the future may lose a
+    /// message that was read, but none that was returned.
     pub(super) async fn next(&mut self) -> Result<Option<Outgoing>, Ended> {
         if self.left == 0 {
             return Ok(None);

@@ -293,7 +293,8 @@ async fn a_closed_port_is_told_from_silence() {
     }
 }
 
-/// Runs a server on a thread of its own, which ends without an ABORT when the returned sender is dropped.
+/// Runs a server on a thread of its own, which ends without an ABORT when the returned sender is
+/// dropped.
 fn mortal_server(
     at: SocketAddr,
 ) -> (SocketAddr, std::sync::mpsc::Sender<()>, std::thread::JoinHandle<()>) {

@@ -35,8 +35,8 @@ pub struct ServeReport {
     pub bytes: u64,
     /// Measuring messages that did not come as they were sent.
     pub damaged: u64,
-    /// One-way latency of measuring messages, from when they were due, of clients whose clock is the
-    /// server's; in milliseconds.
+    /// One-way latency of measuring messages, from when they were due, of clients whose clock is
+    /// the server's; in milliseconds.
     pub one_way_ms: Option<LatencySummary>,
     /// Histogram of these latencies: nanoseconds, and the number of messages with them.
     #[serde(skip)]

@@ -1,5 +1,5 @@
-//! Completion scripts of shells, with what `clap_complete` leaves out: words behind a comma in bash, files beside the
-//! suggested words in zsh, and arguments that are no options in fish.
+//! Completion scripts of shells, with what `clap_complete` leaves out: words behind a comma in
+//! bash, files beside the suggested words in zsh, and arguments that are no options in fish.
 
 use clap::{Arg, Command};
 use clap_complete::Shell;
@@ -70,7 +70,8 @@ if [[ "#,
     )
 }
 
-/// Completions for zsh: where words are suggested for an argument that may be a file, files are offered, too.
+/// Completions for zsh: where words are suggested for an argument that may be a file, files are
+/// offered, too.
 fn zsh(script: &str, command: &Command) -> String {
     let all = places(command, &[]);
     let plans = all.iter().filter(|one| one.argument.get_id() == "plan");

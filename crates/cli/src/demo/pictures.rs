@@ -1,5 +1,5 @@
-//! README's moving picture, the numbers under it and the picture of docs/why.md are those of the code as it is: `make pictures`
-//! makes them again.
+//! README's moving picture, the numbers under it and the picture of docs/why.md are those of the
+//! code as it is: `make pictures` makes them again.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,5 @@
-//! Plans of an earlier page in a folder of reproductions: a page that replaces it has them, too, so that none is lost.
+//! Plans of an earlier page in a folder of reproductions: a page that replaces it has them, too, so
+//! that none is lost.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +19,8 @@ impl Beside {
     /// Reads the results of these plans below `out`.
     ///
     /// # Errors
-    /// When the file is no page, or has a plan whose results are not below `out`: a new page would lose it.
+    /// When the file is no page, or has a plan whose results are not below `out`: a new page would
+    /// lose it.
     pub(super) fn read(out: &Path, file: &Path, chosen: &[Experiment]) -> Result<Beside, Failure> {
         if !file.is_file() {
             return Ok(Beside(Vec::new()));

@@ -15,9 +15,9 @@ use crate::output;
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Captures")]
 pub(super) struct Captures {
-    /// Write the packets of this flow (pcapng, at the sender and at the receiver) and the events of its sender's
-    /// recovery (qlog) to the folder captures in --out: a name from the plan, and a number from 0 if it has several
-    /// flows, such as thin:3.
+    /// Write the packets of this flow (pcapng, at the sender and at the receiver) and the events
+    /// of its sender's recovery (qlog) to the folder captures in --out: a name from the plan,
+    /// and a number from 0 if it has several flows, such as thin:3.
     #[arg(long, value_name = "FLOW[:N]", requires = "out")]
     capture: Vec<FlowName>,
     /// Seeds to capture; by default the first.

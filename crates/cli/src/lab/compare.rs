@@ -1,4 +1,5 @@
-//! `thinstream lab compare`: all cells of a plan side by side, or two of them on equal random streams.
+//! `thinstream lab compare`: all cells of a plan side by side, or two of them on equal random
+//! streams.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -27,16 +28,18 @@ use crate::terminal::Size;
 /// Milliseconds below which a difference counts as nothing.
 const LEAST_MS: f64 = 0.01;
 
-/// Put all that a plan varies side by side, or compare two values of a key, such as two policies, by the differences of
-/// runs with equal seeds.
+/// Put all that a plan varies side by side, or compare two values of a key, such as two policies,
+/// by the differences of runs with equal seeds.
 ///
-/// Without --key: a table for each combination of what the plan varies but its last key, with a row for each value of
-/// that: mean and quantiles of the latency above the delay of the network, in milliseconds, the share of messages in
-/// time, and for each message the sender's bytes and packets and the copies that were needless. Where transports of others
-/// stand beside ours, the last table has the ratios to the best of them over all cells, and the worst cells. With --key:
-/// Every number of the first value, of the second and of their difference is a mean over seeds, the difference
-/// with its 95 % interval; a star says that it is beyond chance. Quantiles are of all seeds together, with 95 %
-/// intervals that assume no distribution. Values that the plan does not vary are put into it.
+/// Without --key: a table for each combination of what the plan varies but its last key, with a row
+/// for each value of that: mean and quantiles of the latency above the delay of the network, in
+/// milliseconds, the share of messages in time, and for each message the sender's bytes and packets
+/// and the copies that were needless. Where transports of others stand beside ours, the last table
+/// has the ratios to the best of them over all cells, and the worst cells. With --key: Every number
+/// of the first value, of the second and of their difference is a mean over seeds, the difference
+/// with its 95 % interval; a star says that it is beyond chance. Quantiles are of all seeds
+/// together, with 95 % intervals that assume no distribution. Values that the plan does not vary
+/// are put into it.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Plan whose cells are compared: a file, or a name that "lab list" shows.
@@ -54,12 +57,12 @@ pub(crate) struct Arguments {
     /// Longest time above the network's delay that a message may take to be in time, side by side.
     #[arg(long, value_name = "TIME", default_value = "10ms", conflicts_with = "key")]
     on_time: Duration,
-    /// Print the effect of each value of the last key relative to this one, such as a policy beside variants of it that
-    /// lack a mechanism each.
+    /// Print the effect of each value of the last key relative to this one, such as a policy
+    /// beside variants of it that lack a mechanism each.
     #[arg(long, value_name = "VALUE", conflicts_with_all = ["key", "report", "targets", "json"])]
     beside: Option<String>,
-    /// Run only the cells of the plan's targets, and print the number of each target. Fails if more or fewer numbers
-    /// miss than the plan says.
+    /// Run only the cells of the plan's targets, and print the number of each target. Fails if
+    /// more or fewer numbers miss than the plan says.
     #[arg(long, conflicts_with_all = ["key", "report", "json"])]
     targets: bool,
     /// Also write a page with figures and tables of all runs, side by side.
@@ -80,9 +83,9 @@ pub(crate) struct Arguments {
     /// Number of threads; by default the number of processors.
     #[arg(long, value_name = "N", value_parser = within(1..=4096u64))]
     jobs: Option<u64>,
-    /// Print only cells in which the first value's latency, in its mean or a measured quantile, is longer beyond
-    /// chance, and five at most in which it is longest within chance; fail if there is any of the former. Less than
-    /// 0.01 ms counts as nothing.
+    /// Print only cells in which the first value's latency, in its mean or a measured quantile, is
+    /// longer beyond chance, and five at most in which it is longest within chance; fail if
+    /// there is any of the former. Less than 0.01 ms counts as nothing.
     #[arg(long, requires = "key")]
     never_worse: bool,
     #[command(flatten)]

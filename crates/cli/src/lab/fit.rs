@@ -18,12 +18,14 @@ use crate::live::Progress;
 use crate::number::within;
 use crate::output;
 
-/// Search the ranges of a plan's unknown settings for one with which its numbers are those of the paper.
+/// Search the ranges of a plan's unknown settings for one with which its numbers are those of the
+/// paper.
 ///
-/// The plan's section fit.unknown names keys and ranges; every row "expect" with a value is a number to meet. The answer is a
-/// setting with which all numbers are the paper's within their rounding, or the best of those tried, with how far each
-/// number is off. The same plan, --tries and --choice give the same on any number of threads. That none was found does not
-/// prove that there is none.
+/// The plan's section fit.unknown names keys and ranges; every row "expect" with a value is a
+/// number to meet. The answer is a setting with which all numbers are the paper's within their
+/// rounding, or the best of those tried, with how far each number is off. The same plan, --tries
+/// and --choice give the same on any number of threads. That none was found does not prove that
+/// there is none.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// The plan, a TOML file, or the name of one that "lab list" shows.
@@ -40,8 +42,8 @@ pub(crate) struct Arguments {
     jobs: Option<u64>,
     #[command(flatten)]
     plan_as: PlanArguments,
-    /// Write the plan with the best setting, without figures, targets and rows that the fit does not use; "lab run"
-    /// shows all its numbers.
+    /// Write the plan with the best setting, without figures, targets and rows that the fit does
+    /// not use; "lab run" shows all its numbers.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Replace a plan of --out that is there already; without it such a file is refused.

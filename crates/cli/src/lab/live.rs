@@ -12,10 +12,11 @@ use crate::output;
 /// Port of the page, unless told otherwise.
 const PORT: u16 = 8090;
 
-/// Serve the laboratory as a page: two recovery policies side by side, in the browser, steered while they run.
+/// Serve the laboratory as a page: two recovery policies side by side, in the browser, steered
+/// while they run.
 ///
-/// The page is one file that asks the network for nothing: it may as well lie on any web server, or be opened from a disk
-/// (--write).
+/// The page is one file that asks the network for nothing: it may as well lie on any web server, or
+/// be opened from a disk (--write).
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     /// Address of the page, over HTTP; without a port, 8090.

@@ -9,7 +9,8 @@ use crate::output;
 
 /// List the networks of the library: recorded ones, and models after published numbers.
 ///
-/// --network takes their names, and so do plans: network = "NAME", or like = "NAME" beside other keys.
+/// --network takes their names, and so do plans: network = "NAME", or like = "NAME" beside other
+/// keys.
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     /// Also print the source of the numbers, their licence, and further assumptions.

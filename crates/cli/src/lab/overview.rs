@@ -1,5 +1,5 @@
-//! Results of a plan at a glance: the values of the last key that it varies side by side, with the most important
-//! numbers, and the numbers that differ from the paper's, on one screen.
+//! Results of a plan at a glance: the values of the last key that it varies side by side, with the
+//! most important numbers, and the numbers that differ from the paper's, on one screen.
 
 mod group;
 
@@ -122,7 +122,8 @@ fn parts(groups: &[Group], room: usize, columns: usize) -> Vec<Part> {
     of(count, most.unwrap_or(1), room)
 }
 
-/// Number of the paper's rows that agree, in a line, and those that do not, as far as they fit `room` lines.
+/// Number of the paper's rows that agree, in a line, and those that do not, as far as they fit
+/// `room` lines.
 fn beside_the_paper(compared: &[Comparison], room: usize, columns: usize) -> Vec<String> {
     if compared.is_empty() {
         return Vec::new();

@@ -11,15 +11,16 @@ use crate::failure::Failure;
 use crate::file::OutFile;
 use crate::output;
 
-/// A page to be written, with a folder of its figures beside it, unless it goes to a device or a pipe.
+/// A page to be written, with a folder of its figures beside it, unless it goes to a device or a
+/// pipe.
 pub(crate) struct Page {
     file: OutFile,
     figures: Option<PathBuf>,
 }
 
 impl Page {
-    /// Tries whether the page can be written, and refuses one that is there already unless it is to be made `anew`;
-    /// changes nothing.
+    /// Tries whether the page can be written, and refuses one that is there already unless it is to
+    /// be made `anew`; changes nothing.
     pub(crate) fn try_open(file: &Path, anew: bool) -> Result<Page, Failure> {
         let figures = file.parent().unwrap_or(Path::new("")).join("figures");
         let file = OutFile::try_open(file, "page", anew)?;

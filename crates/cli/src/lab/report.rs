@@ -13,10 +13,11 @@ use super::pages::Page;
 use crate::failure::Failure;
 use crate::output;
 
-/// Make a page of folders of results: figures, the paper beside them, what was set, and how to do it again.
+/// Make a page of folders of results: figures, the paper beside them, what was set, and how to do
+/// it again.
 ///
-/// Folders are searched in depth. Shards of one plan are joined. The page needs no network; each of its figures is
-/// written beside it as SVG, too.
+/// Folders are searched in depth. Shards of one plan are joined. The page needs no network; each of
+/// its figures is written beside it as SVG, too.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Folders written by "lab run --out" or "lab reproduce".

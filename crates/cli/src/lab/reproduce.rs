@@ -1,4 +1,5 @@
-//! `thinstream lab reproduce`: the papers' figures and tables, from plans that are part of the command.
+//! `thinstream lab reproduce`: the papers' figures and tables, from plans that are part of the
+//! command.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -39,14 +40,16 @@ fn plans() -> Vec<PossibleValue> {
     names.into_iter().map(PossibleValue::new).collect()
 }
 
-/// Reproduce figures and tables of papers: measure again what they report, and show both side by side.
+/// Reproduce figures and tables of papers: measure again what they report, and show both side by
+/// side.
 ///
-/// The plans are part of the command. Without --full, durations and numbers of runs are smaller than the papers', as
-/// each plan says. What is finished in --out stays so: called again, it does the rest.
+/// The plans are part of the command. Without --full, durations and numbers of runs are smaller
+/// than the papers', as each plan says. What is finished in --out stays so: called again, it does
+/// the rest.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// A paper (sctp-thin), a plan (sctp-thin/fig8a), a figure or table (8a, "rto-wlan/table 1"), or all; without any,
-    /// the list of plans.
+    /// A paper (sctp-thin), a plan (sctp-thin/fig8a), a figure or table (8a, "rto-wlan/table 1"),
+    /// or all; without any, the list of plans.
     #[arg(value_name = "PAPER|FIGURE|all", value_parser = Suggested { parser: StringValueParser::new(), words: plans }, hide_possible_values = true)]
     what: Vec<String>,
     /// Folder for tables, pages and figures.
@@ -55,7 +58,8 @@ pub(crate) struct Arguments {
     /// Number of threads; by default the number of processors.
     #[arg(long, value_name = "N", value_parser = within(1..=4096_u64))]
     jobs: Option<u64>,
-    /// Run only this share of the runs, such as 1/4; "lab report DIR..." makes a page of all shares.
+    /// Run only this share of the runs, such as 1/4; "lab report DIR..." makes a page of all
+    /// shares.
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
     #[command(flatten)]
@@ -63,8 +67,8 @@ pub(crate) struct Arguments {
     /// Keep finished runs in --out and do the rest: the default.
     #[arg(long)]
     resume: bool,
-    /// Remove the results of these plans in --out first, including those of another build or of other numbers of runs,
-    /// which are kept otherwise.
+    /// Remove the results of these plans in --out first, including those of another build or of
+    /// other numbers of runs, which are kept otherwise.
     #[arg(long, conflicts_with = "resume")]
     anew: bool,
     /// Only list the plans.
@@ -127,7 +131,8 @@ impl Arguments {
         failures.finish()
     }
 
-    /// The page of all plans, in the folder, which is made for it, and what the page that stands there has beside them.
+    /// The page of all plans, in the folder, which is made for it, and what the page that stands
+    /// there has beside them.
     fn page(&self, chosen: &[Experiment]) -> Result<(Page, Beside), Failure> {
         std::fs::create_dir_all(&self.out).map_err(|error| Failure::file(&self.out, error))?;
         let file = self.out.join("report.html");
@@ -135,8 +140,8 @@ impl Arguments {
         Ok((page, Beside::read(&self.out, &file, chosen)?))
     }
 
-    /// The choice for results in a plan's folder: runs of this plan and build stay, and others are removed only with
-    /// `--anew`.
+    /// The choice for results in a plan's folder: runs of this plan and build stay, and others are
+    /// removed only with `--anew`.
     fn existing(&self) -> Existing {
         if self.anew { Existing::Replace } else { Existing::Resume }
     }

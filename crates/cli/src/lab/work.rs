@@ -1,4 +1,5 @@
-//! Runs of a plan: done on threads, kept in a folder, and stopped on request without losing those that are finished.
+//! Runs of a plan: done on threads, kept in a folder, and stopped on request without losing those
+//! that are finished.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -94,7 +95,8 @@ fn interrupted(what: &str, count: u64, all: u64, is_kept: bool) -> String {
     }
 }
 
-/// Set once the user asks the process to end. The second time it ends at once: what is in journals stays.
+/// Set once the user asks the process to end. The second time it ends at once: what is in journals
+/// stays.
 pub(super) fn stop_on_request() -> &'static AtomicBool {
     static LISTEN: Once = Once::new();
     LISTEN.call_once(|| {
@@ -140,7 +142,8 @@ pub(super) fn unusable(error: FolderError) -> Failure {
     }
 }
 
-/// Runs a plan that the command made itself; its numbers go to a folder and a page, if these are asked for.
+/// Runs a plan that the command made itself; its numbers go to a folder and a page, if these are
+/// asked for.
 pub(crate) fn run_made(
     plan: &Plan,
     jobs: Option<u64>,

@@ -10,9 +10,9 @@ use crate::output;
 
 /// List the application models with the percentiles that the papers report and those of the fit.
 ///
-/// Rows "from memory, unverified" stand in no paper as we have it: no report has their numbers. Times between packets are
-/// independent draws: what comes in bursts, such as BZFlag's median of 0 ms, has the right share of them but
-/// not their order.
+/// Rows "from memory, unverified" stand in no paper as we have it: no report has their numbers.
+/// Times between packets are independent draws: what comes in bursts, such as BZFlag's median of 0
+/// ms, has the right share of them but not their order.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Print the list as JSON.

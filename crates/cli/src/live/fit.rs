@@ -5,8 +5,9 @@ use crate::terminal::Size;
 /// Stands behind a line that was cut.
 const CUT: &str = "…";
 
-/// The lines as far as the terminal has room. Lines of a table lose the same columns; any other is cut behind a part
-/// of its sentence, or a word. A number stays only with its column, or with the word behind it.
+/// The lines as far as the terminal has room. Lines of a table lose the same columns; any other is
+/// cut behind a part of its sentence, or a word. A number stays only with its column, or with the
+/// word behind it.
 pub(super) fn fit(lines: &[String], size: Size) -> Vec<String> {
     // The cursor stands below the last line.
     let room = size.rows.saturating_sub(1).max(1);

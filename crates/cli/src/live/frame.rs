@@ -18,8 +18,9 @@ impl Frame {
             (0, false) => "\r".to_owned(),
             (up, _) => format!("\x1b[{up}A\r"),
         };
-        // Line by line: terminals keep a screen that is cleared at once among the lines that scrolled away. Behind a line
-        // that fills its row the cursor stands on the last character, which erasing would take away: so before it.
+        // Line by line: terminals keep a screen that is cleared at once among the lines that
+        // scrolled away. Behind a line that fills its row the cursor stands on the last
+        // character, which erasing would take away: so before it.
         for line in lines {
             text.push_str("\x1b[K");
             text.push_str(line);
@@ -34,8 +35,8 @@ impl Frame {
         text
     }
 
-    /// Rows of the terminal from the first line drawn to the cursor. One that became narrower since has broken
-    /// lines in two; above its first row nothing can be reached.
+    /// Rows of the terminal from the first line drawn to the cursor. One that became narrower since
+    /// has broken lines in two; above its first row nothing can be reached.
     fn rows(&self, size: Size) -> usize {
         let rows = |width: &usize| width.div_ceil(size.columns.max(1)).max(1);
         self.widths.iter().map(rows).sum::<usize>().min(size.rows.saturating_sub(1))

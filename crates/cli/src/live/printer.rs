@@ -1,4 +1,5 @@
-//! Lines that never hold up the work: a reader of standard error may stop to read, and the pipe to it be full.
+//! Lines that never hold up the work: a reader of standard error may stop to read, and the pipe to
+//! it be full.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,7 +26,8 @@ pub(crate) struct Printer<S> {
     said: Option<SyncSender<Said<S>>>,
     /// Disconnected once the printing thread has ended.
     printing: Receiver<()>,
-    /// Whether a state waits to be printed: of several only the first, which may be large, has a place.
+    /// Whether a state waits to be printed: of several only the first, which may be large, has a
+    /// place.
     state_waits: Arc<AtomicBool>,
     /// Lines that found no room since the last one that did.
     left_out: u64,

@@ -14,8 +14,9 @@ const PORT: u16 = 8080;
 #[derive(clap::Args)]
 #[command(next_help_heading = "Browsers")]
 pub(crate) struct Browsers {
-    /// Serve a page for browsers instead, at this address over HTTP: it compares two recovery policies over WebRTC data
-    /// channels and a lossy link. Without ADDR, for browsers of this machine: 127.0.0.1:8080.
+    /// Serve a page for browsers instead, at this address over HTTP: it compares two recovery
+    /// policies over WebRTC data channels and a lossy link. Without ADDR, for browsers of this
+    /// machine: 127.0.0.1:8080.
     #[arg(
         long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "127.0.0.1",
         conflicts_with_all = [

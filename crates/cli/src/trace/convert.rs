@@ -10,11 +10,12 @@ use crate::failure::Failure;
 use crate::file::{OutFile, check_distinct};
 use crate::output;
 
-/// Write what applications sent, as far as a capture shows it: a line with time and size for each message.
+/// Write what applications sent, as far as a capture shows it: a line with time and size for each
+/// message.
 ///
-/// Retransmissions are left out. The laboratory replays such a table (arrivals = "replay messages.csv" in a plan),
-/// and so does "thinstream send --interval 'replay messages.csv'". Of several streams it has a column with their
-/// names.
+/// Retransmissions are left out. The laboratory replays such a table (arrivals = "replay
+/// messages.csv" in a plan), and so does "thinstream send --interval 'replay messages.csv'". Of
+/// several streams it has a column with their names.
 ///
 /// Example: thinstream trace convert server.pcapng --stream 1a --out messages.csv
 #[derive(clap::Args)]

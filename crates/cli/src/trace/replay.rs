@@ -27,7 +27,8 @@ use crate::number::within;
 use crate::output;
 use crate::suggested::Suggested;
 
-/// Policies that SCTP's traffic is replayed under unless others are asked for: Linux's, and ours without and with copies.
+/// Policies that SCTP's traffic is replayed under unless others are asked for: Linux's, and ours
+/// without and with copies.
 const SCTP_USUAL: [&str; 3] = ["lksctp", "thin", SCTP_DEFAULT];
 
 /// Default policies for TCP's traffic: Linux's, and ours without and with copies.
@@ -50,28 +51,31 @@ fn presets() -> Vec<PossibleValue> {
     sctp.iter().chain(tcp).map(|(name, about)| PossibleValue::new(*name).help(*about)).collect()
 }
 
-/// Send a capture's traffic once more, in virtual time, under other policies and over other networks, and show the
-/// results beside those of the capture.
+/// Send a capture's traffic once more, in virtual time, under other policies and over other
+/// networks, and show the results beside those of the capture.
 ///
-/// Without --network, over one with the least round trip of the capture and the loss that its acknowledgements report
-/// (with --receiver, the true one, and delays that vary). Streams are sent as they were recorded: a sender does
-/// not wait for an answer that comes later than in the recording.
+/// Without --network, over one with the least round trip of the capture and the loss that its
+/// acknowledgements report (with --receiver, the true one, and delays that vary). Streams are sent
+/// as they were recorded: a sender does not wait for an answer that comes later than in the
+/// recording.
 ///
-/// Example: thinstream trace replay server.pcapng --stream 1a --policy linux,thin,latency --network "rtt=130ms loss=2%"
+/// Example: thinstream trace replay server.pcapng --stream 1a --policy linux,thin,latency --network
+/// "rtt=130ms loss=2%"
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
     selection: Selection,
     #[arg(long, value_name = "NAME,..", value_delimiter = ',', value_parser = Suggested { parser: PolicyText::from_str, words: presets }, hide_possible_values = true, help_heading = "Replay", help = policy_help())]
     policy: Vec<PolicyText>,
-    /// Network, with the keys of a link in a plan (docs/laboratory.md): "rtt=100ms loss=2%"; may be repeated.
-    /// "measured" is that of the capture.
+    /// Network, with the keys of a link in a plan (docs/laboratory.md): "rtt=100ms loss=2%"; may
+    /// be repeated. "measured" is that of the capture.
     #[arg(long, value_name = "KEY=VALUE..", help_heading = "Replay")]
     network: Vec<String>,
     /// Share of data packets lost on the "measured" network, instead of the capture's own loss.
     #[arg(long, value_name = "PROBABILITY", help_heading = "Replay")]
     loss: Option<Probability>,
-    /// Longest delay of the receivers' acknowledgements, or off; by default that of each policy (200ms for most).
+    /// Longest delay of the receivers' acknowledgements, or off; by default that of each policy
+    /// (200ms for most).
     #[arg(long, value_name = "DURATION|off", help_heading = "Replay")]
     delayed_ack: Option<String>,
     /// Number of runs of each, with losses of their own.
@@ -89,8 +93,8 @@ pub(super) struct Arguments {
     /// Folder for all numbers as tables (CSV, Parquet).
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
-    /// Remove the results in --out first, and replace files of --plan and --report; without it what is there already is
-    /// refused.
+    /// Remove the results in --out first, and replace files of --plan and --report; without it
+    /// what is there already is refused.
     #[arg(long, help_heading = "Output")]
     anew: bool,
     /// Show all columns of the tables, and intervals, however wide the terminal is.
@@ -237,8 +241,8 @@ const DELIVERED: &str = "
 Until the application has a message (ms, one way, from when it was due), and the price: the bytes
 of the sender for each message, with all headers, and its copies that arrived needlessly";
 
-/// A table of the capture's measures and one of the applications', for each network. The narrow ones lack retransmissions
-/// by their order, and intervals.
+/// A table of the capture's measures and one of the applications', for each network. The narrow
+/// ones lack retransmissions by their order, and intervals.
 fn tables(plan: &Plan, outcomes: &[Outcome], measured: &Totals, width: Width) -> String {
     let mut text = String::new();
     for of_network in outcomes.chunk_by(|one, other| one.network == other.network) {

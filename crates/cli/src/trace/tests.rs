@@ -220,7 +220,8 @@ fn tables_name_every_stream_and_lists_have_every_packet() {
     };
     assert_eq!(lines("packets.csv"), report.all.packets.data);
     assert_eq!(lines("latency.csv"), report.all.ack_latency_ms.all.count);
-    // Each packet with something new was acknowledged, and says how long that took; what was sent again does not.
+    // Each packet with something new was acknowledged, and says how long that took; what was sent
+    // again does not.
     let packets = std::fs::read_to_string(Path::new(&lists).join("packets.csv")).unwrap();
     for line in packets.lines().skip(1) {
         let is_new = !line.contains(",retransmission,");

@@ -1,5 +1,5 @@
-//! Times at which a member's account is updated: not after each input, since adding up all of its memory
-//! often costs more than the input.
+//! Times at which a member's account is updated: not after each input, since adding up all of its
+//! memory often costs more than the input.
 
 use super::LEAST;
 

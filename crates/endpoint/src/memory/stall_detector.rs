@@ -15,7 +15,8 @@ const INTERVAL: Duration = Duration::from_secs(60);
 pub struct Direction {
     /// Bytes held.
     pub held: usize,
-    /// Bytes that have left since the member began: acknowledged by the peer, or taken by the application.
+    /// Bytes that have left since the member began: acknowledged by the peer, or taken by the
+    /// application.
     pub gone: u64,
 }
 
@@ -46,8 +47,8 @@ pub struct StallDetector<Id> {
     look_at: Option<Instant>,
     /// Progress of each member at the last check.
     marks: BTreeMap<Id, [u64; 2]>,
-    /// Divisor: the share of the bytes held in a direction that has to leave between two checks, if
-    /// that is more than [`LEAST`]; none requires only [`LEAST`].
+    /// Divisor: the share of the bytes held in a direction that has to leave between two checks,
+    /// if that is more than [`LEAST`]; none requires only [`LEAST`].
     part: Option<usize>,
 }
 

@@ -114,8 +114,8 @@ impl OwnTimer {
         Ok(())
     }
 
-    /// Has `waker` woken when the timer rings. The expiries are never read: starting the timer anew takes them back, and the
-    /// system reports the next one all the same.
+    /// Has `waker` woken when the timer rings. The expiries are never read: starting the timer anew
+    /// takes them back, and the system reports the next one all the same.
     fn listen(&self, waker: &Waker) -> io::Result<()> {
         let context = &mut Context::from_waker(waker);
         while let Poll::Ready(rung) = self.timer.poll_read_ready(context) {
@@ -174,7 +174,8 @@ mod tests {
     #[tokio::test]
     async fn a_deadline_that_moves_often_moves_the_timer_rarely_and_one_that_moves_seldom_each_time()
      {
-        // The mean begins with the first changes; from then on the timer rings each 5 ms, of 20 ms in all.
+        // The mean begins with the first changes; from then on the timer rings each 5 ms, of 20 ms
+        // in all.
         let often = rings(Duration::from_micros(50)).await;
         assert!(often < 20, "{often} of 400");
         assert_eq!(rings(Duration::from_millis(20)).await, 400);

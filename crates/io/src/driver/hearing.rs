@@ -1,8 +1,8 @@
 //! Times at which the driver reads pure acknowledgements, which need not wake its task
 //! ([`Carrier::try_recv_acks`](crate::Carrier::try_recv_acks)).
 //!
-//! A thin stream needs an acknowledgement only once it sends again, or its timer expires. Most of them can therefore wait
-//! until the driver runs anyway, and one system call reads many.
+//! A thin stream needs an acknowledgement only once it sends again, or its timer expires. Most of
+//! them can therefore wait until the driver runs anyway, and one system call reads many.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -20,14 +20,16 @@ const LISTED: usize = 32;
 /// Time after which pure acknowledgements wake the task no more.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// Number of datagrams for which even a small socket buffer has room. If as many leave at a time and few are acknowledged
-/// meanwhile, or as many were read at once (a flood), acknowledgements might find no room there: then they wake the task.
+/// Number of datagrams for which even a small socket buffer has room. If as many leave at a time
+/// and few are acknowledged meanwhile, or as many were read at once (a flood), acknowledgements
+/// might find no room there: then they wake the task.
 const CROWD: usize = 128;
 
 /// Datagrams that leave within this time leave at a time.
 const AT_A_TIME: Duration = Duration::from_millis(10);
 
-/// Time for which pure acknowledgements wake the task after a crowd: acknowledgements take a round trip.
+/// Time for which pure acknowledgements wake the task after a crowd: acknowledgements take a round
+/// trip.
 const CROWDED: Duration = Duration::from_secs(1);
 
 /// State of the driver about pure acknowledgements.
@@ -40,7 +42,8 @@ pub(super) struct Hearing {
     /// Last time at which the machine waited for acknowledgements.
     impatient_at: Instant,
     pub(super) wakes_on_acks: bool,
-    /// Datagrams sent since then, for at most [`AT_A_TIME`], less those that acknowledged meanwhile.
+    /// Datagrams sent since then, for at most [`AT_A_TIME`], less those that acknowledged
+    /// meanwhile.
     unheard: (Instant, usize),
     crowded_until: Instant,
 }
@@ -101,7 +104,8 @@ impl Hearing {
         self.see_crowd(now, self.unheard.1);
     }
 
-    /// Whether pure acknowledgements should wake the driver that waits, where the machine waits for them (`is_impatient`) or not.
+    /// Whether pure acknowledgements should wake the driver that waits, where the machine waits for
+    /// them (`is_impatient`) or not.
     pub(super) fn should_wake_on_acks(&mut self, now: Instant, is_impatient: bool) -> bool {
         if is_impatient {
             self.impatient_at = now;

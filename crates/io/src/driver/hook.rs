@@ -6,14 +6,15 @@ use base::Instant;
 ///
 /// Called with the machine locked: it must be short, and must not call [`Shared`](super::Shared).
 pub trait Hook<M>: Send {
-    /// Called after inputs, after calls of the application, and after the sending that followed from them:
-    /// the place to take events from the machine. Data that it gives the machine leaves with the
-    /// rest.
+    /// Called after inputs, after calls of the application, and after the sending that followed
+    /// from them: the place to take events from the machine. Data that it gives the machine
+    /// leaves with the rest.
     fn after_input(&mut self, machine: &mut M, now: Instant);
 
-    /// Whether the machine waits for acknowledgements to go on, so that each must reach it at once; otherwise those that
-    /// arrive apart ([`Carrier::separates_acks`](crate::Carrier::separates_acks)) may wait until a timer expires, a call is made, or
-    /// something else arrives.
+    /// Whether the machine waits for acknowledgements to go on, so that each must reach it at once;
+    /// otherwise those that arrive apart
+    /// ([`Carrier::separates_acks`](crate::Carrier::separates_acks)) may wait until a timer
+    /// expires, a call is made, or something else arrives.
     fn awaits_acknowledgements(&self, _machine: &M) -> bool {
         true
     }

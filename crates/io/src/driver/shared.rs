@@ -18,8 +18,8 @@ use super::outbox::Outbox;
 use crate::carrier::{Carrier, RecvBatch};
 use crate::clock::{Alarm, Clock};
 
-/// Time after a call that sent datagrams within which the next call leaves sending to the driver: in
-/// a burst of calls, packets are filled and system calls shared.
+/// Time after a call that sent datagrams within which the next call leaves sending to the driver:
+/// in a burst of calls, packets are filled and system calls shared.
 const BURST: Duration = Duration::from_micros(20);
 
 /// Datagrams of different peers passed to the machine before it is drained.
@@ -159,8 +159,8 @@ impl<M: Machine> Shared<M> {
         self.make(call, Result::is_ok)
     }
 
-    /// Like [`Shared::call`], for a call that leaves the machine without work where it returns none: neither the driver nor
-    /// the caller does anything then.
+    /// Like [`Shared::call`], for a call that leaves the machine without work where it returns
+    /// none: neither the driver nor the caller does anything then.
     pub fn ask<R>(&self, call: impl FnOnce(&mut M, Instant) -> Option<R>) -> Option<R> {
         let (mut state, now) = self.lock_now();
         let answer = call(&mut state.machine, now);
@@ -291,8 +291,9 @@ impl<M: Machine> Shared<M> {
         any || heard
     }
 
-    /// Whether a call has left work to the driver, or the machine's deadline has passed, which calls may change while the
-    /// driver waits; if neither, `context` is woken when it may be so.
+    /// Whether a call has left work to the driver, or the machine's deadline has passed, which
+    /// calls may change while the driver waits; if neither, `context` is woken when it may be
+    /// so.
     pub(super) fn poll_work(&self, context: &Context<'_>) -> bool {
         let mut state = self.lock();
         let now = self.clock.now();
@@ -334,7 +335,8 @@ impl<M> State<M> {
 }
 
 impl<M> Shared<M> {
-    /// Locks the state and reads the clock, in this order, so that the machine never sees time go back.
+    /// Locks the state and reads the clock, in this order, so that the machine never sees time go
+    /// back.
     fn lock_now(&self) -> (MutexGuard<'_, State<M>>, Instant) {
         let mut state = self.lock();
         let now = self.clock.now();
@@ -379,7 +381,8 @@ impl<M: Machine> State<M> {
         let (mut any, mut undrained) = (false, 0);
         let mut latest: Option<SocketAddr> = None;
         while inbox.has_any() {
-            // A peer's datagrams are answered one by one: it counts on an acknowledgement of each second one.
+            // A peer's datagrams are answered one by one: it counts on an acknowledgement of each
+            // second one.
             let same_again = latest.is_some() && inbox.next_remote() == latest;
             if (same_again || undrained == UNDRAINED) && !self.drain(now) {
                 return any;

@@ -346,7 +346,8 @@ async fn a_driver_that_is_woken_takes_input_that_came_by_another_way_and_answers
     driving.await.unwrap().unwrap();
 }
 
-/// A carrier that gives what the test puts into it: datagrams, and pure acknowledgements with the time that they have waited.
+/// A carrier that gives what the test puts into it: datagrams, and pure acknowledgements with the
+/// time that they have waited.
 #[derive(Default)]
 struct Prepared {
     loud: std::sync::Mutex<Vec<SocketAddr>>,

@@ -132,7 +132,8 @@ async fn more_clients_than_allowed_are_refused_until_others_expire() {
     let (meta, datagram) = receive(&server).await;
     assert_eq!(&datagram[..], b"room");
     assert_ne!(meta.remote.port(), 0);
-    // The first client's socket is gone: what comes for it now is dropped, and harms no other client.
+    // The first client's socket is gone: what comes for it now is dropped, and harms no other
+    // client.
     send(&server, seen.remote, b"late").await;
     send(&server, meta.remote, b"reply").await;
     assert_eq!(receive(&second).await.1, "reply");

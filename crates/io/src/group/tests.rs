@@ -163,7 +163,8 @@ async fn a_record_of_an_acknowledgement_s_size_waits_apart_where_its_sender_s_re
             assert!(sockets.iter().all(Carrier::separates_acks));
             let to = sockets[0].local_addr();
             let sender = UdpCarrier::bind(crate::unspecified_for(to)).unwrap();
-            // Each but the last is urgent: a shorter and a longer record, one with a connection id, a packet without encryption.
+            // Each but the last is urgent: a shorter and a longer record, one with a connection id,
+            // a packet without encryption.
             let others = [record(0x2f, 24), record(0x2e, 32), record(0x3f, 28), vec![9; 50]];
             for other in &others {
                 send(&sender, to, &record(0x2d, 28)).await;

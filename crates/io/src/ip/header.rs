@@ -59,8 +59,8 @@ impl<'a> IpPacket<'a> {
         IpPacket::parse_as(bytes, Completeness::Whole)
     }
 
-    /// Reads the beginning of a packet, as an ICMP message quotes it: its end may be missing, and its checksum
-    /// may be that of an earlier hop.
+    /// Reads the beginning of a packet, as an ICMP message quotes it: its end may be missing, and
+    /// its checksum may be that of an earlier hop.
     ///
     /// # Errors
     /// The headers are incomplete.
@@ -135,7 +135,8 @@ fn parse_v6(bytes: &[u8], completeness: Completeness) -> Result<IpPacket<'_>, Re
     })
 }
 
-/// Steps over the extension headers (RFC 8200, section 4), of which no packet needs more than a few.
+/// Steps over the extension headers (RFC 8200, section 4), of which no packet needs more than a
+/// few.
 fn skip_extensions(mut next: u8, mut rest: &[u8]) -> Result<(u8, &[u8]), Refusal> {
     const HOP_BY_HOP: u8 = 0;
     const ROUTING: u8 = 43;
@@ -154,7 +155,8 @@ fn skip_extensions(mut next: u8, mut rest: &[u8]) -> Result<(u8, &[u8]), Refusal
             FRAGMENT if u16::from_be_bytes([start[2], start[3]]) & 0xfff9 != 0 => {
                 return Err(Refusal::Fragment);
             }
-            // A router on the list of a source route: this host forwards nothing (RFC 8200, section 4.4).
+            // A router on the list of a source route: this host forwards nothing (RFC 8200, section
+            // 4.4).
             ROUTING if start[3] != 0 => return Err(Refusal::Extension),
             HOP_BY_HOP | DESTINATION => check_options(&header[2..])?,
             _ => {}

@@ -77,7 +77,8 @@ impl Message {
         };
         let quoted = IpPacket::parse_quoted(&message[8..]).ok()?;
         let error = match quoted.protocol {
-            // RFC 9260, section 10, rule ICMP3: directly over IP there is no port that ICMP knows of.
+            // RFC 9260, section 10, rule ICMP3: directly over IP there is no port that ICMP knows
+            // of.
             super::SCTP if names_port(packet.protocol, kind, code) => Some(IcmpError::Unreachable),
             // RFC 9293, section 3.9.2.2 (MUST-56): no parameter problem ends a connection of TCP.
             super::TCP if is_parameter_problem(packet.protocol, kind) => {
@@ -106,7 +107,8 @@ impl Message {
             source: request.destination,
             destination: request.source,
             protocol: request.protocol,
-            // Answers are not ECN-capable: no sender would react to the mark (RFC 3168, section 6.1.4 by analogy).
+            // Answers are not ECN-capable: no sender would react to the mark (RFC 3168, section
+            // 6.1.4 by analogy).
             ecn: base::Ecn::NotEct,
             service: base::IpService::default(),
             dont_fragment: true,
@@ -259,7 +261,8 @@ mod tests {
         assert_eq!(parse(&icmp_v4(4, 0, 0, &quoted_v4(1500))), None, "source quench");
     }
 
-    /// RFC 9260, section 10: rule ICMP3 ignores port unreachable, and ICMP8 ends the association at protocol unreachable.
+    /// RFC 9260, section 10: rule ICMP3 ignores port unreachable, and ICMP8 ends the association at
+    /// protocol unreachable.
     #[test]
     fn of_sctp_directly_over_ip_only_an_unreachable_protocol_is_final() {
         let told = |code| match parse(&icmp_v4(3, code, 0, &quoted_v4_of(super::super::SCTP, 1500)))
@@ -297,7 +300,8 @@ mod tests {
         let told = |kind, code, mtu| error(&icmp_v6(kind, code, mtu, &quoted));
         assert_eq!(told(2, 0, 1280), IcmpError::PacketTooBig { mtu: 1280 });
         assert_eq!(told(1, 4, 0), IcmpError::NoListener);
-        // RFC 9293, section 3.9.2.2: what a router finds wrong in a header is a soft error of TCP, whatever it is.
+        // RFC 9293, section 3.9.2.2: what a router finds wrong in a header is a soft error of TCP,
+        // whatever it is.
         assert_eq!([0, 1, 2].map(|code| told(4, code, 6)), [IcmpError::Unreachable; 3]);
         assert_eq!(told(1, 0, 0), IcmpError::Unreachable);
         assert_eq!(told(3, 0, 0), IcmpError::Unreachable);

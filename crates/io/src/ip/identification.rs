@@ -27,8 +27,8 @@ impl Identifications {
     }
 }
 
-/// A secret permutation of the numbers of 16 bits, another in each cycle: four rounds of a Feistel network
-/// (Luby and Rackoff 1988).
+/// A secret permutation of the numbers of 16 bits, another in each cycle: four rounds of a Feistel
+/// network (Luby and Rackoff 1988).
 fn permute(key: &HashKey, cycle: u64, number: u16) -> u16 {
     let [mut left, mut right] = number.to_be_bytes();
     for round in 0..4u8 {

@@ -6,7 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 #[derive(Clone, Debug)]
 pub(super) struct Addresses {
     own: Vec<IpAddr>,
-    /// Networks of the device, with the lengths of their prefixes. Other addresses in them are not the machine's.
+    /// Networks of the device, with the lengths of their prefixes. Other addresses in them are not
+    /// the machine's.
     networks: Vec<(IpAddr, u8)>,
 }
 

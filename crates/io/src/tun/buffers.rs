@@ -1,7 +1,8 @@
 //! Memory for the packets that a queue receives.
 //!
-//! A large packet keeps the buffer into which it was read until its last byte is gone: copying it elsewhere would take as long as
-//! reading it, and memory of that size that is allocated and freed for each packet costs page faults.
+//! A large packet keeps the buffer into which it was read until its last byte is gone: copying it
+//! elsewhere would take as long as reading it, and memory of that size that is allocated and freed
+//! for each packet costs page faults.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

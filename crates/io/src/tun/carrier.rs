@@ -113,8 +113,8 @@ impl TunCarrier {
         Ok(())
     }
 
-    /// Adds the machine's datagram in the packet to the batch, if it has one, with its bytes as `keep` has them. ICMP is handled
-    /// here.
+    /// Adds the machine's datagram in the packet to the batch, if it has one, with its bytes as
+    /// `keep` has them. ICMP is handled here.
     fn judge(
         &self,
         packet: &[u8],
@@ -238,7 +238,8 @@ impl TunCarrier {
         });
     }
 
-    /// Sends segments of one connection as one packet; false if that is impossible, `WouldBlock` if the device takes none now.
+    /// Sends segments of one connection as one packet; false if that is impossible, `WouldBlock` if
+    /// the device takes none now.
     fn send_joined(&self, segments: &[Transmit], buffer: &[u8]) -> io::Result<bool> {
         let first = &segments[0];
         let Some(header) = self.header(first) else { return Ok(false) };

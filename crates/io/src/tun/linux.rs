@@ -74,11 +74,11 @@ impl Tun {
         self.offload
     }
 
-    /// A carrier of `protocol` (of IP: [`ip::TCP`](crate::ip::TCP), [`ip::SCTP`](crate::ip::SCTP)) for each queue, for a machine
-    /// with these addresses, of which the first of each family is the default source. The
-    /// unspecified address stands for all addresses of its family outside the device's own
-    /// networks: packets that the system passes on for them are the machine's, too, except for
-    /// pings. Needs a tokio runtime with I/O enabled.
+    /// A carrier of `protocol` (of IP: [`ip::TCP`](crate::ip::TCP), [`ip::SCTP`](crate::ip::SCTP))
+    /// for each queue, for a machine with these addresses, of which the first of each family is
+    /// the default source. The unspecified address stands for all addresses of its family
+    /// outside the device's own networks: packets that the system passes on for them are the
+    /// machine's, too, except for pings. Needs a tokio runtime with I/O enabled.
     ///
     /// # Errors
     /// Where the runtime does not take the device, or the system has no randomness.
@@ -87,7 +87,8 @@ impl Tun {
         queues.into_iter().map(TunQueue::carrier).collect()
     }
 
-    /// Like [`Tun::carriers`], of which each is made where it is to be used: on a runtime of its own.
+    /// Like [`Tun::carriers`], of which each is made where it is to be used: on a runtime of its
+    /// own.
     ///
     /// # Errors
     /// Where the system has no randomness.

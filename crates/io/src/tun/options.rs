@@ -7,9 +7,9 @@ use std::net::IpAddr;
 pub struct TunOptions {
     /// Name of the device, at most 15 bytes; none leaves the choice to the system.
     pub name: Option<String>,
-    /// Addresses of *this machine* on the device, with the lengths of their networks' prefixes: the
-    /// system routes these networks to it. At most one is IPv4. The machine has other addresses in
-    /// these networks.
+    /// Addresses of *this machine* on the device, with the lengths of their networks' prefixes:
+    /// the system routes these networks to it. At most one is IPv4. The machine has other
+    /// addresses in these networks.
     pub host: Vec<(IpAddr, u8)>,
     /// Largest IP packet.
     pub mtu: u16,

@@ -17,10 +17,12 @@ use crate::registered::Registered;
 /// Bytes of a datagram that are read: no datagram here is longer.
 const LENGTH: usize = 64;
 
-/// System calls of one reading at most: a flood does not hold up the driver beyond what a large buffer holds.
+/// System calls of one reading at most: a flood does not hold up the driver beyond what a large
+/// buffer holds.
 const READS: usize = 512;
 
-/// A second socket at a carrier's address. Unless it wakes the task, what arrives waits until it is asked for.
+/// A second socket at a carrier's address. Unless it wakes the task, what arrives waits until it is
+/// asked for.
 #[derive(Debug)]
 pub(crate) struct AckSocket {
     socket: Socket,
@@ -35,28 +37,32 @@ impl AckSocket {
         let socket = open_socket(address, true)?;
         let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
         omit_known_address(&socket, address)?;
-        // Without the time of their arrival, datagrams that wait would lengthen the round trips that are measured.
+        // Without the time of their arrival, datagrams that wait would lengthen the round trips
+        // that are measured.
         if !getsockopt(&socket, sockopt::ReceiveTimestampns)? {
             return Err(io::ErrorKind::Unsupported.into());
         }
         Ok(AckSocket { socket, state, registered: Mutex::default() })
     }
 
-    /// Ready if a datagram may have arrived, while the socket wakes the task; else `context` is woken by the next.
+    /// Ready if a datagram may have arrived, while the socket wakes the task; else `context` is
+    /// woken by the next.
     pub(super) fn poll_arrival(&self, context: &mut Context<'_>) -> Poll<()> {
         let registered = self.registered();
         let Some(socket) = &*registered else { return Poll::Pending };
         // An error means that the runtime ends.
         if ready!(socket.poll_readable(context)).is_ok() {
-            // The caller reads all of them: as after a call in vain, the system then reports the next datagram.
+            // The caller reads all of them: as after a call in vain, the system then reports the
+            // next datagram.
             let read = || Err::<(), _>(io::ErrorKind::WouldBlock.into());
             let _ = socket.try_read(read);
         }
         Poll::Ready(())
     }
 
-    /// Has arrivals wake the task that waits for them, or not any more. Where the system cannot, for want of descriptors, they
-    /// are read with the datagrams of the other socket. Needs a tokio runtime with I/O enabled.
+    /// Has arrivals wake the task that waits for them, or not any more. Where the system cannot,
+    /// for want of descriptors, they are read with the datagrams of the other socket. Needs a
+    /// tokio runtime with I/O enabled.
     pub(super) fn set_waking(&self, wanted: bool) {
         let mut registered = self.registered();
         if !wanted {

@@ -12,9 +12,9 @@ use crate::controls::Controls;
 /// Most datagrams of one call.
 const MOST: usize = 64;
 
-/// Number of `transmits`, from the first, that may leave in one call: they differ only in destination
-/// and size. If two consecutive ones have the same destination, the second begins another call,
-/// since the system can segment these from one buffer.
+/// Number of `transmits`, from the first, that may leave in one call: they differ only in
+/// destination and size. If two consecutive ones have the same destination, the second begins
+/// another call, since the system can segment these from one buffer.
 pub(super) fn count(transmits: &[Transmit]) -> usize {
     let Some(first) = transmits.first() else { return 0 };
     let key = |one: &Transmit| (one.local, one.ecn, one.dont_fragment, one.remote.is_ipv4());

@@ -1,11 +1,13 @@
-//! A soak in virtual time: thousands of associations of SCTP or connections of TCP for hours, over networks that lose,
-//! reorder, duplicate, corrupt, fall silent and rebind, while clients and servers restart, abort and change their
-//! recovery policies. Every message arrives once, in order where asked, intact, or its sender is told of a failure
-//! or that the message was given up, however often streams begin again; and everything comes to an end.
+//! A soak in virtual time: thousands of associations of SCTP or connections of TCP for hours, over
+//! networks that lose, reorder, duplicate, corrupt, fall silent and rebind, while clients and
+//! servers restart, abort and change their recovery policies. Every message arrives once, in order
+//! where asked, intact, or its sender is told of a failure or that the message was given up,
+//! however often streams begin again; and everything comes to an end.
 //!
-//! `cargo run --release -p thinstream-lab --example soak PROTOCOL [ASSOCIATIONS [HOURS [SEED [SECONDS]]]]`: `sctp` or `tcp`, with
-//! 10,000 associations for 2 hours, and 20 s between two messages of a side where nothing else is said. `make soak` runs
-//! both. Minutes are written as `10m`.
+//! `cargo run --release -p thinstream-lab --example soak PROTOCOL [ASSOCIATIONS [HOURS [SEED
+//! [SECONDS]]]]`: `sctp` or `tcp`, with 10,000 associations for 2 hours, and 20 s between two
+//! messages of a side where nothing else is said. `make soak` runs both. Minutes are written as
+//! `10m`.
 
 #![allow(clippy::print_stdout, reason = "a program for the terminal")]
 

@@ -1,5 +1,5 @@
-//! Messages between the applications of a soak, and their judge: every message arrives once, in order where asked,
-//! intact, or its sender learns of a failure, or that the message was given up.
+//! Messages between the applications of a soak, and their judge: every message arrives once, in
+//! order where asked, intact, or its sender learns of a failure, or that the message was given up.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -169,8 +169,8 @@ pub(crate) struct Inbox {
 }
 
 impl Inbox {
-    /// Takes the next message; fails if it cannot be the next one. Where messages may be given up (`gaps`), some may
-    /// be missing.
+    /// Takes the next message; fails if it cannot be the next one. Where messages may be given up
+    /// (`gaps`), some may be missing.
     pub(crate) fn take(&mut self, header: Header, gaps: bool) -> Result<(), String> {
         let (stream, number) = (usize::from(header.stream), header.number);
         let Some(next) = self.counts.get_mut(stream) else {
@@ -268,8 +268,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// Conversations of which one side alone ended with a shutdown after it had sent something that was not given up: no rule says that it
-    /// arrived.
+    /// Conversations of which one side alone ended with a shutdown after it had sent something that
+    /// was not given up: no rule says that it arrived.
     pub(crate) fn unmatched(&self) -> Vec<Conversation> {
         let sides = self.client.iter().chain(&self.server);
         let lost =

@@ -1,4 +1,5 @@
-//! The interface of a protocol that is soaked, and the types that its hosts and conversations share.
+//! The interface of a protocol that is soaked, and the types that its hosts and conversations
+//! share.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -75,7 +76,8 @@ pub(crate) enum Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Checks that a message belongs to the conversation. A server learns which one that is from its first message.
+    /// Checks that a message belongs to the conversation. A server learns which one that is from
+    /// its first message.
     pub(crate) fn check(
         &self,
         conversation: &mut Option<Conversation>,
@@ -108,7 +110,8 @@ pub(crate) trait Talk<P: Protocol>: Default {
     fn on_event(&mut self, line: &mut Line<'_, P>, event: &P::Event) -> Result<(), String>;
     /// Says no more, and closes the association.
     fn finish(&mut self, line: &mut Line<'_, P>);
-    /// Ends the association: finishes, or aborts it where the protocol's clients do so now and then.
+    /// Ends the association: finishes, or aborts it where the protocol's clients do so now and
+    /// then.
     fn leave(&mut self, line: &mut Line<'_, P>, random: &mut RandomStream);
     /// The conversation that the judge enters, if any.
     fn judged(&self) -> Option<Conversation>;

@@ -1,4 +1,5 @@
-//! SCTP in a soak: its endpoints, the options of each client, and conversations over an association.
+//! SCTP in a soak: its endpoints, the options of each client, and conversations over an
+//! association.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -82,8 +83,8 @@ impl Protocol for Sctp {
     }
 }
 
-/// Every other client offers to interleave messages, every other pair to give them up, and every other four to let
-/// streams begin again.
+/// Every other client offers to interleave messages, every other pair to give them up, and every
+/// other four to let streams begin again.
 fn options(index: u32) -> AssociationOptions {
     let offered = [
         (index.is_multiple_of(2), Extensions::INTERLEAVING),
@@ -129,8 +130,8 @@ fn endpoint(place: &Place, index: u64, life: u32, listen: bool, homes: &[IpAddr]
     Endpoint::new(options, RandomStream::new(place.seed, Purpose("soak endpoint", index)))
 }
 
-/// Reliability of a message of a client's conversation: limited for a third of those that may be given up, full for all
-/// others.
+/// Reliability of a message of a client's conversation: limited for a third of those that may be
+/// given up, full for all others.
 fn reliability(client: u32, random: &mut RandomStream) -> Reliability {
     match random.below(6) {
         0 if may_give_up(client) => {
@@ -190,7 +191,8 @@ impl Talk<Sctp> for SctpTalk {
             }
             shared.borrow_mut().policies += 1;
         }
-        // A message of a phantom would look to the peer like a part of the conversation that has ended.
+        // A message of a phantom would look to the peer like a part of the conversation that has
+        // ended.
         let Some(conversation) = self.conversation.filter(|_| !self.phantom) else { return };
         let stream = random.below(STREAMS as u64) as usize;
         let number = self.sent.counts[stream];

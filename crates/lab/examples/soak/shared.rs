@@ -1,4 +1,5 @@
-//! State that all hosts of a soak share: the judge, the pace, and random choices of messages and policies.
+//! State that all hosts of a soak share: the judge, the pace, and random choices of messages and
+//! policies.
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,5 +1,5 @@
-//! TCP in a soak: its endpoints, the options of each client, and one side of a conversation over a connection, whose
-//! messages are framed by the length in their headers.
+//! TCP in a soak: its endpoints, the options of each client, and one side of a conversation over a
+//! connection, whose messages are framed by the length in their headers.
 
 use std::net::{IpAddr, SocketAddr};
 

@@ -4,8 +4,8 @@ use base::{Duration, Instant, Probability, RandomStream};
 use netsim::link::{Jitter, ProfileStep, Reorder};
 use netsim::{LinkConfig, LossModel};
 
-/// A link with weather from fine to awful until `span` has passed, with outages of seconds and, rarely, of many
-/// minutes; then the weather is fine.
+/// A link with weather from fine to awful until `span` has passed, with outages of seconds and,
+/// rarely, of many minutes; then the weather is fine.
 pub(crate) fn weather(span: Duration, random: &mut RandomStream) -> LinkConfig {
     let percent = |n: u64| Probability::from_ratio(n, 1_000);
     let mut link = LinkConfig::with_delay(Duration::from_millis(5 + random.below(150)));

@@ -1,4 +1,5 @@
-//! The world of a soak: servers, clients, the weather between them, and the strokes of fate that they meet.
+//! The world of a soak: servers, clients, the weather between them, and the strokes of fate that
+//! they meet.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -75,8 +76,8 @@ fn server_addresses<P: Protocol>(index: u32) -> Vec<IpAddr> {
     networks.iter().map(|network| address(*network, index)).collect()
 }
 
-/// Every third client has two addresses where an association can use them; the others have one, which their NAT
-/// may change.
+/// Every third client has two addresses where an association can use them; the others have one,
+/// which their NAT may change.
 fn client_addresses<P: Protocol>(index: u32) -> Vec<IpAddr> {
     let networks = if is_multihomed::<P>(index) { &[10, 11][..] } else { &[10] };
     networks.iter().map(|network| address(*network, index + 1)).collect()
@@ -133,7 +134,8 @@ impl<P: Protocol> World<P> {
         World { plan, sim, shared, servers, clients, random, report: Report::default() }
     }
 
-    /// Runs the soak; `progress` is notified of the time and of the messages that arrived in conversations that are over.
+    /// Runs the soak; `progress` is notified of the time and of the messages that arrived in
+    /// conversations that are over.
     ///
     /// # Errors
     /// The first thing that was wrong.

@@ -103,8 +103,8 @@ pub fn tally<'a>(all: &'a [Comparison], names: &[&str], least: f64) -> Tally<'a>
     tally
 }
 
-/// Compares the cells in which `key` has the first value with those in which it has the second, both as they
-/// are written on a command line.
+/// Compares the cells in which `key` has the first value with those in which it has the second,
+/// both as they are written on a command line.
 pub fn compare(
     plan: &Plan,
     finished: &Finished,

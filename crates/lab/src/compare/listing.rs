@@ -20,7 +20,8 @@ pub struct Listing {
     pub end: Option<String>,
 }
 
-/// Cells below one title, one in each row, that a narrow terminal shows, leaves out or puts below the row.
+/// Cells below one title, one in each row, that a narrow terminal shows, leaves out or puts below
+/// the row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     /// Words above the cells, empty above the names of rows.
@@ -36,13 +37,15 @@ pub enum Of {
     Words,
     /// Numbers that a terminal shows however narrow it is.
     Numbers,
-    /// Numbers that a terminal shows if there is room. Of several columns, that with the highest rank is left out first.
+    /// Numbers that a terminal shows if there is room. Of several columns, that with the highest
+    /// rank is left out first.
     NumbersIfRoom(u8),
     /// Sentences, which a terminal shows below the row.
     Sentences,
 }
 
-/// Columns that a terminal keeps for the names of rows, if they are as long; a longer one has a line of its own.
+/// Columns that a terminal keeps for the names of rows, if they are as long; a longer one has a
+/// line of its own.
 const NAMES: usize = 24;
 
 impl Column {
@@ -59,8 +62,8 @@ impl Column {
     }
 }
 
-/// Listings as aligned text, in lines of at most this number of characters where single words and numbers are no longer; a
-/// last line names the columns that are left out, of all of them alike.
+/// Listings as aligned text, in lines of at most this number of characters where single words and
+/// numbers are no longer; a last line names the columns that are left out, of all of them alike.
 pub fn text(all: &[Listing], columns: usize) -> String {
     let ranked = || all.iter().flat_map(|one| &one.columns).filter_map(Column::rank);
     let ranks: BTreeSet<u8> = ranked().collect();
@@ -124,7 +127,8 @@ impl Listing {
         text
     }
 
-    /// Places of the columns beside the names of the rows, of which those with this rank or a higher one are left out.
+    /// Places of the columns beside the names of the rows, of which those with this rank or a
+    /// higher one are left out.
     fn beside(&self, kept: usize) -> Vec<usize> {
         let is_beside = |place: &usize| {
             let column = &self.columns[*place];

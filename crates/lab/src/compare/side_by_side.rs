@@ -67,8 +67,8 @@ pub struct Row {
 }
 
 impl Row {
-    /// Whether all messages arrived and no connection was lost. Where some did not, the latency of the others is no
-    /// number to compare with.
+    /// Whether all messages arrived and no connection was lost. Where some did not, the latency of
+    /// the others is no number to compare with.
     pub fn is_complete(&self) -> bool {
         self.undelivered == 0 && self.failed == 0
     }
@@ -160,7 +160,8 @@ fn count_within(all: &LatencyRecorder, limit: Duration) -> f64 {
     within.map(|(_, count)| count).sum::<u64>() as f64
 }
 
-/// Columns behind the name. Where there is no room, quantiles that others bracket go first, then what the bytes tell as well.
+/// Columns behind the name. Where there is no room, quantiles that others bracket go first, then
+/// what the bytes tell as well.
 const COLUMNS: [(&str, Of); 10] = [
     ("mean", Of::Numbers),
     ("p50", Of::NumbersIfRoom(3)),

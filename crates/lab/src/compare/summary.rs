@@ -1,16 +1,17 @@
-//! Summary of all tables of a plan: ratios of our transports to the best of the others in each cell, and the cells with
-//! the highest ratios.
+//! Summary of all tables of a plan: ratios of our transports to the best of the others in each
+//! cell, and the cells with the highest ratios.
 
 use serde::Serialize;
 
 use super::listing::{Column, Listing, Of};
 use super::side_by_side::{Maker, Row, SideBySide};
 
-/// A summarised number: its name in JSON and in Markdown, its value in a row, and the milliseconds added to it.
+/// A summarised number: its name in JSON and in Markdown, its value in a row, and the milliseconds
+/// added to it.
 type Quantity = (&'static str, &'static str, fn(&Row) -> f64, f64);
 
-/// The numbers, each with the milliseconds that are added before the division: on a network that loses little, both
-/// numbers are nearly zero, and a quantile has steps of a message or a tick.
+/// The numbers, each with the milliseconds that are added before the division: on a network that
+/// loses little, both numbers are nearly zero, and a quantile has steps of a message or a tick.
 const QUANTITIES: [Quantity; 3] = [
     ("mean", "mean", |row| row.latency.mean, 0.1),
     ("p99", "p99", |row| row.latency.p99, 1.0),
@@ -27,9 +28,9 @@ pub struct Summary {
     pub rows: Vec<Against>,
 }
 
-/// A number of one of our transports, divided by that of the best of the others in each cell. A transport that left
-/// messages undelivered or lost a connection in a cell does not compete there, since latency counts delivered messages
-/// only.
+/// A number of one of our transports, divided by that of the best of the others in each cell. A
+/// transport that left messages undelivered or lost a connection in a cell does not compete there,
+/// since latency counts delivered messages only.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Against {
     /// Our transport: the value of the key that the tables have as rows.
@@ -160,7 +161,8 @@ mod tests {
         Row { name, maker, latency, on_time, bytes, packets, needless, undelivered: 0, failed: 0 }
     }
 
-    /// Cells in which ours has `ours` times the mean of the best other, which is 0.9 ms, and a quantile of 0 beside 1 ms.
+    /// Cells in which ours has `ours` times the mean of the best other, which is 0.9 ms, and a
+    /// quantile of 0 beside 1 ms.
     fn tables(ours: &[f64]) -> Vec<SideBySide> {
         let tables = ours.iter().enumerate().map(|(place, ratio)| SideBySide {
             keys: vec![("case".to_owned(), format!("network {place}"))],

@@ -19,7 +19,8 @@ pub struct Reached<'a> {
 /// One summarised quantity: its bound, and the value that each cell reached.
 #[derive(Clone, Debug)]
 pub struct Number<'a> {
-    /// A latency (mean or quantile), or a cost: bytes, packets or needless copies for each message.
+    /// A latency (mean or quantile), or a cost: bytes, packets or needless copies for each
+    /// message.
     pub quantity: Quantity,
     /// The upper bound that the target states.
     pub most: &'a Stated,
@@ -70,9 +71,9 @@ fn name(target: &Target, cell: &Cell) -> String {
     others.map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// The number of a row, or its distance from the lowest of the rows that the target names, as far as those delivered all
-/// messages; none where nothing was measured or no such row is left. A row that left messages undelivered is beyond any
-/// bound where it is compared.
+/// The number of a row, or its distance from the lowest of the rows that the target names, as far
+/// as those delivered all messages; none where nothing was measured or no such row is left. A row
+/// that left messages undelivered is beyond any bound where it is compared.
 fn value(target: &Target, (table, row): (&SideBySide, &Row), quantity: Quantity) -> Option<f64> {
     let here = number(row, quantity);
     if target.ahead_of.is_empty() {
@@ -167,8 +168,9 @@ impl Reached<'_> {
         self.numbers.iter().all(is_met)
     }
 
-    /// Sentences for the plan's author where the runs differ from the plan: another number of cells that miss, cells that miss
-    /// for no cause that `tried` names, and causes for which no cell misses. Cells that were not run do not count.
+    /// Sentences for the plan's author where the runs differ from the plan: another number of cells
+    /// that miss, cells that miss for no cause that `tried` names, and causes for which no cell
+    /// misses. Cells that were not run do not count.
     pub fn not_as_known(&self) -> Vec<String> {
         let mut told: Vec<String> = self.numbers.iter().filter_map(Number::not_as_known).collect();
         let Some(Tried::ByCause(causes)) = &self.target.tried else { return told };

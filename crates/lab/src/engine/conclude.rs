@@ -7,7 +7,8 @@ use super::journal::Finished;
 use crate::plan::{Plan, Subject};
 use crate::study::CellResults;
 
-/// Adds the conclusions of each seed of which all cells are finished. Conclusions added before are made again.
+/// Adds the conclusions of each seed of which all cells are finished. Conclusions added before are
+/// made again.
 pub fn conclude(plan: &Plan, finished: &mut Finished) {
     let Subject::Study(study) = &plan.base.subject else { return };
     for results in finished.values_mut() {

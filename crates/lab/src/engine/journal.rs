@@ -1,7 +1,7 @@
 //! The journal of finished runs: one line for each, with a checksum.
 //!
-//! A line that was cut short, by a kill or a full disk, does not count, and its run is done again. The first line
-//! names the plan.
+//! A line that was cut short, by a kill or a full disk, does not count, and its run is done again.
+//! The first line names the plan.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};

@@ -113,7 +113,8 @@ fn losses_spare_the_set_up_and_a_limit_ends_each_flow() {
         let is_it = |row: &&results::Row| row.of == of && row.measure == measure;
         results.rows.iter().find(is_it).map(|row| row.value)
     };
-    // Messages begin after a second, and those of the next are delivered: ten of each SCTP flow in that second.
+    // Messages begin after a second, and those of the next are delivered: ten of each SCTP flow in
+    // that second.
     assert_eq!(value("sctp", "messages.due"), Some(30.0));
     assert_eq!(value("sctp", "messages.undelivered"), Some(0.0));
     assert!(value("tcp", "messages.due").is_some_and(|due| (1.0..=20.0).contains(&due)));

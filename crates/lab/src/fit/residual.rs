@@ -42,7 +42,8 @@ impl Residual {
         self.distance().is_some_and(|distance| distance <= self.room.max(self.rounding))
     }
 
-    /// The number's part of the cost: the square of its distance beyond the rounding, in units of the row's tolerance.
+    /// The number's part of the cost: the square of its distance beyond the rounding, in units of
+    /// the row's tolerance.
     fn cost(&self) -> f64 {
         let Some(distance) = self.distance() else { return MOST };
         let unit = self.room.max(self.rounding).max(f64::MIN_POSITIVE);
@@ -51,7 +52,8 @@ impl Residual {
     }
 }
 
-/// All numbers of a plan that [`Fit::plan`](super::Fit::plan) made, beside those of its finished runs.
+/// All numbers of a plan that [`Fit::plan`](super::Fit::plan) made, beside those of its finished
+/// runs.
 pub fn residuals(plan: &Plan, finished: &Finished) -> Vec<Residual> {
     let verdicts = verdict::judge(plan, finished).into_iter().filter(|verdict| verdict.is_asked);
     let residual = |verdict: verdict::Verdict<'_>| {

@@ -4,7 +4,8 @@ use super::*;
 use crate::engine;
 use crate::plan::Size;
 
-/// A stream over a network whose losses are varied; without any its mean latency is half of the round trip.
+/// A stream over a network whose losses are varied; without any its mean latency is half of the
+/// round trip.
 const PLAN: &str = concat!(
     include_str!("../../tests/fit.toml"),
     r#"

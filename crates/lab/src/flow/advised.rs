@@ -19,7 +19,8 @@ pub(super) struct Advised {
     /// Time at which the advisor wants to be woken.
     pub(super) wakes_at: Option<Instant>,
     events: Vec<TimedEvent>,
-    /// Events that the log has yet to note, when packets have left, as for flows without an advisor.
+    /// Events that the log has yet to note, when packets have left, as for flows without an
+    /// advisor.
     unnoted: Vec<TimedEvent>,
     answers: Vec<Answer>,
 }

@@ -94,8 +94,8 @@ impl FlowLog {
         self.observe(&Seen::Path { at: now, path });
     }
 
-    /// Keeps the events of the sender's recovery, and deliveries if messages are noted. Changes nothing else; to be
-    /// called before the flow begins.
+    /// Keeps the events of the sender's recovery, and deliveries if messages are noted. Changes
+    /// nothing else; to be called before the flow begins.
     pub fn keep_steps(&mut self) {
         self.steps.get_or_insert_default();
         self.deliveries.get_or_insert_default();
@@ -136,8 +136,8 @@ impl FlowLog {
         self.first_number
     }
 
-    /// The flow begins over an association that chose its initial TSN by itself: `first_unit` is the first one in
-    /// recovery's events, whose low 32 bits are that TSN.
+    /// The flow begins over an association that chose its initial TSN by itself: `first_unit` is
+    /// the first one in recovery's events, whose low 32 bits are that TSN.
     pub fn on_real_start(&mut self, first_unit: u64) {
         self.first_unit = first_unit;
         self.first_number = first_unit as u32;
@@ -177,7 +177,8 @@ impl FlowLog {
             }
             Event::Timeout { .. } => self.observe(&Seen::Timeout { at: *at }),
             Event::Acknowledged { cumulative, rtt, rto, .. } => {
-                // A report of data behind a hole is no progress: the application cannot have them yet.
+                // A report of data behind a hole is no progress: the application cannot have them
+                // yet.
                 if *cumulative > self.acknowledged.max(self.first_unit) {
                     self.acknowledged = *cumulative;
                     self.observe(&Seen::Progress { at: *at, rto: *rto });

@@ -31,8 +31,8 @@ pub struct PeerSink {
 enum Reading {
     /// Messages arrive whole and in order.
     Messages,
-    /// Bytes arrive in order: messages begin with a mark. Those of a message that is not complete, and the next
-    /// message's index.
+    /// Bytes arrive in order: messages begin with a mark. Those of a message that is not complete,
+    /// and the next message's index.
     Marked { partial: Vec<u8>, next: u64 },
 }
 

@@ -37,7 +37,8 @@ pub struct Pending {
 /// The messages of flow number `number`, as its source draws them; each call draws the same.
 ///
 /// # Errors
-/// When the values of the workload contradict each other, or each message has a separate connection.
+/// When the values of the workload contradict each other, or each message has a separate
+/// connection.
 pub fn messages(
     config: &FlowConfig,
     seed: u64,
@@ -102,8 +103,8 @@ impl Source {
         self.pending = Some(pending);
     }
 
-    /// Time at which the next message is due; none while a message waits for room, or where the flow always
-    /// has something to send.
+    /// Time at which the next message is due; none while a message waits for room, or where the
+    /// flow always has something to send.
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         if self.pours || self.pending.is_some() {
             return None;

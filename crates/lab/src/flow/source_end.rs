@@ -108,7 +108,8 @@ impl<C: SourceTransport> SourceEnd<C> {
             match self.transport.pour(now, id) {
                 Some(Sent::Failed) => return self.fail(),
                 Some(_) => return,
-                // A transport with message boundaries gets the messages one by one, when they are due.
+                // A transport with message boundaries gets the messages one by one, when they are
+                // due.
                 None => self.source.pours = false,
             }
         }

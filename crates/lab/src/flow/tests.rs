@@ -247,7 +247,8 @@ fn reports_behind_a_hole_are_no_progress() {
     let mut world =
         World::new(&network, std::slice::from_ref(&flow), Some(Instant::ZERO), 1).unwrap();
     world.run_until(Instant::ZERO + SECOND * 20).unwrap();
-    // Its own acknowledgement would have come 100 ms after the last one, three duplicates follow, and a round trip.
+    // Its own acknowledgement would have come 100 ms after the last one, three duplicates follow,
+    // and a round trip.
     let frozen = [("longer_than", "450ms")];
     assert_eq!(results(&flow.group, &world).value("frozen.time", &frozen), Some(0.5));
 }

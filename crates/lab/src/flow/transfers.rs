@@ -1,7 +1,7 @@
 //! Transfers, each over a separate TCP connection: web clients as background traffic.
 //!
-//! The side that has the data opens the connection, sends and closes. The request of a real client, one small
-//! segment in the other direction, is not simulated.
+//! The side that has the data opens the connection, sends and closes. The request of a real client,
+//! one small segment in the other direction, is not simulated.
 
 use core::net::SocketAddr;
 use std::cell::RefCell;

@@ -19,8 +19,8 @@ pub struct Frozen {
     #[serde(default)]
     pub of: Option<Names>,
     /// A gap between two acknowledgements of new data counts in full when it is longer than this;
-    /// with several limits, there is a row for each. `rto` is the sender's own timeout when the gap
-    /// begins; `timeout` counts the gaps in which the retransmission timer expired.
+    /// with several limits, there is a row for each. `rto` is the sender's own timeout when the
+    /// gap begins; `timeout` counts the gaps in which the retransmission timer expired.
     #[serde(default = "any_gap")]
     pub longer_than: Several<GapLimit>,
 }

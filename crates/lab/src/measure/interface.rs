@@ -43,8 +43,8 @@ pub trait Ask: Debug {
 
 /// Data of a group of flows, and the rows that follow.
 pub trait Measure: Debug {
-    /// An event of flow number `flow` of the group, from 0. Events outside the measure's window are reported, too:
-    /// each measure decides what counts.
+    /// An event of flow number `flow` of the group, from 0. Events outside the measure's window are
+    /// reported, too: each measure decides what counts.
     fn observe(&mut self, flow: usize, seen: &Seen<'_>);
 
     /// Adds its rows after the run.

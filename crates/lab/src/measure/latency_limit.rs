@@ -11,8 +11,8 @@ pub struct LatencyLimit {
     pub span: Duration,
 }
 
-/// Limits with names: of first-person shooters, role-playing and real-time strategy games (Claypool and
-/// Claypool 2006), of conversations (ITU-T G.114: good, and hardly acceptable).
+/// Limits with names: of first-person shooters, role-playing and real-time strategy games (Claypool
+/// and Claypool 2006), of conversations (ITU-T G.114: good, and hardly acceptable).
 pub const NAMED_LIMITS: [(&str, Duration); 5] = [
     ("fps", Duration::from_millis(100)),
     ("rpg", Duration::from_millis(500)),

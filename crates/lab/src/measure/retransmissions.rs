@@ -18,7 +18,8 @@ pub struct Retransmissions {
     /// Groups of flows; all unless given.
     #[serde(default)]
     pub of: Option<Names>,
-    /// Whether retransmissions that the peer reported as received twice get a row, too: those known to the sender.
+    /// Whether retransmissions that the peer reported as received twice get a row, too: those
+    /// known to the sender.
     #[serde(default)]
     pub reported: bool,
 }

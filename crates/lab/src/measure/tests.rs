@@ -108,7 +108,8 @@ fn gaps_without_progress_that_are_long_enough_are_frozen_time() {
 fn a_gap_in_which_the_timer_expired_is_frozen_time_however_short() {
     let mut watched = Watched::new("frozen = { longer_than = [\"timeout\", \"1s\"] }");
     let resent = |time, cause| Seen::Resent { at: at(time), cause, order: 1 };
-    // A gap of 300 ms ends by a timeout, one of 2 s by a fast retransmission, the last not before the end.
+    // A gap of 300 ms ends by a timeout, one of 2 s by a fast retransmission, the last not before
+    // the end.
     watched.see(Seen::Progress { at: at(2000), rto: Duration::ZERO });
     watched.see(resent(2200, Cause::Timeout));
     watched.see(Seen::Progress { at: at(2300), rto: Duration::ZERO });
@@ -123,7 +124,8 @@ fn a_gap_in_which_the_timer_expired_is_frozen_time_however_short() {
 #[test]
 fn a_gap_is_frozen_time_beyond_the_timeout_that_was_armed_when_it_began() {
     let mut watched = Watched::new("frozen = { longer_than = \"rto\" }");
-    // Gaps of 900, 900 and 400 ms behind timeouts of 1000, 800 and 400 ms: only the second is longer than its own.
+    // Gaps of 900, 900 and 400 ms behind timeouts of 1000, 800 and 400 ms: only the second is
+    // longer than its own.
     for (time, rto) in [(1000, 1000), (1900, 800), (2800, 400), (3200, 9000)] {
         watched.see(Seen::Progress { at: at(time), rto: Duration::from_millis(rto) });
     }
@@ -200,7 +202,8 @@ fn a_slower_player_forgives_more() {
     }
     assert_eq!(watched.value("late.share[ratio=1]"), Some(75.0));
     assert_eq!(watched.value("late.share[ratio=2]"), Some(25.0));
-    // The last message arrived 6.1 s after playback began, with 3 s of media before it; the third 4 s, with 2 s.
+    // The last message arrived 6.1 s after playback began, with 3 s of media before it; the third 4
+    // s, with 2 s.
     let needed = watched.value("late.needed_ratio").unwrap();
     assert!((needed - 6.1 / 3.0).abs() < 1e-9, "{needed}");
 }

@@ -3,8 +3,8 @@
 
 /// First bytes of a mark: a sequence unlikely to occur in headers.
 const MAGIC: [u8; 6] = *b"\xa7thin\xb5";
-/// Bytes of a mark: six of magic, four of the message's size, six of its index, little-endian. No marked message is
-/// shorter.
+/// Bytes of a mark: six of magic, four of the message's size, six of its index, little-endian. No
+/// marked message is shorter.
 pub const MARK: usize = 16;
 
 /// The contents of a mark.

@@ -1,4 +1,5 @@
-//! Advisors of a plan's flows: whether all that flows name are there, and in the version that they name.
+//! Advisors of a plan's flows: whether all that flows name are there, and in the version that they
+//! name.
 
 use super::Plan;
 use super::cell_plan::{CellPlan, Subject};
@@ -55,7 +56,8 @@ impl Plan {
         })
     }
 
-    /// Whether results may be kept with the plan: it names the version of each advisor, whose code it lacks.
+    /// Whether results may be kept with the plan: it names the version of each advisor, whose code
+    /// it lacks.
     ///
     /// # Errors
     /// The flow whose advice has none.

@@ -44,7 +44,8 @@ pub struct CellWorld {
 }
 
 impl FlowsPlan {
-    /// Delay of the network from the sender to the receiver of the first flow, without queues and at the least jitter.
+    /// Delay of the network from the sender to the receiver of the first flow, without queues and
+    /// at the least jitter.
     ///
     /// # Errors
     /// [`PlanError`] as of the plan's check.
@@ -69,8 +70,8 @@ impl FlowsPlan {
         Ok(world.map(|world| CellWorld { world, groups, end, grace, advice_failed }))
     }
 
-    /// The messages of each flow for one seed, in the order of [`World::flows`]: those that the sources of
-    /// [`FlowsPlan::build`] draw.
+    /// The messages of each flow for one seed, in the order of [`World::flows`]: those that the
+    /// sources of [`FlowsPlan::build`] draw.
     ///
     /// # Errors
     /// [`PlanError`] as of the plan's check, and for workloads without a list of messages.
@@ -179,8 +180,8 @@ impl CellWorld {
         self.advice_failed.borrow_mut().take()
     }
 
-    /// Runs to the end of measuring, then until measured messages have arrived or the grace period ends. Returns early,
-    /// and false, where `stopped` is set or an advisor has failed.
+    /// Runs to the end of measuring, then until measured messages have arrived or the grace period
+    /// ends. Returns early, and false, where `stopped` is set or an advisor has failed.
     ///
     /// # Errors
     /// When a machine under test never comes to rest.

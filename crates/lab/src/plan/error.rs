@@ -40,7 +40,8 @@ impl PlanError {
         if self.at.is_empty() { format!("plan {name}: {self}") } else { format!("{name}:{self}") }
     }
 
-    /// The error with the values of its cell, `key = value`; without values, it is one of all cells.
+    /// The error with the values of its cell, `key = value`; without values, it is one of all
+    /// cells.
     pub(super) fn in_cell(self, cell: &impl Display) -> PlanError {
         let cell = cell.to_string();
         let place = if cell.is_empty() { cell } else { format!("with {cell}: ") };

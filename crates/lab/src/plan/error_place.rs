@@ -1,4 +1,5 @@
-//! Positions, in the text of a plan, of errors that are found after it was read: line and column of the key or value to blame.
+//! Positions, in the text of a plan, of errors that are found after it was read: line and column of
+//! the key or value to blame.
 
 use core::ops::Range;
 

@@ -22,8 +22,8 @@ use super::sweep::value_text;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expectation {
-    /// Cells that the row is about: keys of the sweep and their values. The number is the mean over
-    /// all other keys.
+    /// Cells that the row is about: keys of the sweep and their values. The number is the mean
+    /// over all other keys.
     #[serde(default, rename = "where")]
     pub cells: Cells,
     /// The measure with its labels: `latency.mean[order=1]`.
@@ -40,15 +40,16 @@ pub struct Expectation {
     /// in these cells; keys that are missing here are equal on both sides.
     #[serde(default)]
     pub versus: Option<Cells>,
-    /// The number is the difference to these cells; keys that are missing here are equal on both sides.
+    /// The number is the difference to these cells; keys that are missing here are equal on both
+    /// sides.
     #[serde(default)]
     pub minus: Option<Cells>,
     /// The number is the excess over another such number: for an order of two ratios or
     /// differences.
     #[serde(default)]
     pub than: Option<Than>,
-    /// The number is that of the worst cell instead of the mean: each cell is compared with the one that differs from
-    /// it only in the keys of `versus` or `minus`.
+    /// The number is that of the worst cell instead of the mean: each cell is compared with the
+    /// one that differs from it only in the keys of `versus` or `minus`.
     #[serde(default)]
     pub worst: Option<Worst>,
     /// Number that the paper states; none for a claim without one.
@@ -262,8 +263,8 @@ impl Expectation {
         }
         let tolerance = self.tolerance.unwrap_or(TOLERANCE);
         let of_number = paper.abs() * tolerance;
-        // A ratio counts by its distance from 1: a share of 1.15 would take "no effect" for the paper's 15 %. Where
-        // the paper says "equal", the plan gives the tolerance.
+        // A ratio counts by its distance from 1: a share of 1.15 would take "no effect" for the
+        // paper's 15 %. Where the paper says "equal", the plan gives the tolerance.
         match self.neutral().map(|neutral| (paper - neutral).abs()) {
             Some(effect) if effect > 0.0 => (effect * tolerance).max(LEAST_ROOM).min(of_number),
             _ => of_number,

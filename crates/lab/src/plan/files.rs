@@ -64,7 +64,8 @@ struct Wanted {
     recordings: BTreeMap<String, Option<BTreeSet<String>>>,
 }
 
-/// The plan's text, followed by the contents of the files that it names as `[files]`; `read` returns those of a name.
+/// The plan's text, followed by the contents of the files that it names as `[files]`; `read`
+/// returns those of a name.
 ///
 /// # Errors
 /// The file that cannot be read or understood, and the place of the error.

@@ -10,7 +10,8 @@ use crate::advisor::Advisors;
 use crate::measure::MeasureSection;
 use crate::world::Network;
 
-/// The longest run: 366 days. An association sends heartbeats as long as it lasts, so that a run's work grows with its time.
+/// The longest run: 366 days. An association sends heartbeats as long as it lasts, so that a run's
+/// work grows with its time.
 pub(crate) const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
 
 /// Flows over a network, and their measures.

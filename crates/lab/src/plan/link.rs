@@ -73,7 +73,8 @@ link_keys! {
     corrupt: Text<Probability>,
     /// Spans in which no packet passes.
     blackouts: Vec<Text<Span>>,
-    /// Changes over time: lines as in [`netsim::link::parse_profile`], or the name of a file with such lines.
+    /// Changes over time: lines as in [`netsim::link::parse_profile`], or the name of a file
+    /// with such lines.
     profile: String,
     /// Files of recordings that the link plays: see [`RecordingText`].
     recording: Text<RecordingText>,

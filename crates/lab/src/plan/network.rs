@@ -109,7 +109,8 @@ impl<'de> Deserialize<'de> for NetworkSection {
     }
 }
 
-/// Links of a chain that a flow takes, the first is 1: `2`, or `1..3` for all from the first to the third.
+/// Links of a chain that a flow takes, the first is 1: `2`, or `1..3` for all from the first to the
+/// third.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HopsText {
     first: usize,

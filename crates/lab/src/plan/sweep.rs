@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use super::error::PlanError;
 use crate::toml_text::plain;
 
-/// A dotted path to a value of the plan: `network.rtt`, `flow.NAME.policy`, `flow.NAME,NAME.workload.arrivals`; or any other
-/// word, whose values are tables with several such paths that change together.
+/// A dotted path to a value of the plan: `network.rtt`, `flow.NAME.policy`,
+/// `flow.NAME,NAME.workload.arrivals`; or any other word, whose values are tables with several such
+/// paths that change together.
 pub type Key = String;
 
 /// One combination of varied values.

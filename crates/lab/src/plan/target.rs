@@ -68,10 +68,12 @@ impl fmt::Display for Quantity {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
-    /// Cells that the target is for: keys of the sweep and their values. Each cell has to reach it.
+    /// Cells that the target is for: keys of the sweep and their values. Each cell has to reach
+    /// it.
     #[serde(rename = "where")]
     pub cells: Cells,
-    /// Values of the sweep's last key: each number is the difference from the lowest of these rows.
+    /// Values of the sweep's last key: each number is the difference from the lowest of these
+    /// rows.
     #[serde(default)]
     pub ahead_of: Vec<String>,
     /// Upper bound of each number.

@@ -14,8 +14,8 @@ pub struct Conditions {
     pub loss: f64,
     /// Whether more may have been lost than the capture shows: redundant copies repaired it.
     pub loss_is_lower_bound: bool,
-    /// Mean delay of packets with data beyond that of the fastest one, if there is a capture of the
-    /// receiver.
+    /// Mean delay of packets with data beyond that of the fastest one, if there is a capture of
+    /// the receiver.
     pub jitter: Option<Duration>,
 }
 

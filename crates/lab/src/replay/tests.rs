@@ -160,7 +160,8 @@ fn losses_change_nothing_of_what_was_sent_but_what_had_to_wait() {
     let (loss, expected) = (lossy(), written(PLAN, 0));
     let [sender, receiver] = captured(&loss, "sctp");
     assert_alike_but(&messages(&recording_of_file(&sender, None).unwrap()), &expected, "sctp", 5);
-    // In the receiver's capture the first transmission of lost data is missing: gaps in the numbers show it.
+    // In the receiver's capture the first transmission of lost data is missing: gaps in the numbers
+    // show it.
     let arrived = messages(&recording_of_file(&receiver, None).unwrap());
     assert_eq!(sizes(&arrived), sizes(&expected));
     assert!(arrived.is_sorted_by_key(|(at, _)| *at));

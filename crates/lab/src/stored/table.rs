@@ -203,7 +203,8 @@ pub fn curves(plan: &Plan, finished: &Finished) -> Table {
     Table { columns }
 }
 
-/// All ladders of a plan's finished runs, a row for each packet; one that was lost has no time of arrival.
+/// All ladders of a plan's finished runs, a row for each packet; one that was lost has no time of
+/// arrival.
 pub fn ladders(plan: &Plan, finished: &Finished) -> Table {
     let mut place = Place::new(plan);
     let (mut sent, mut arrived) = (Vec::new(), Vec::new());

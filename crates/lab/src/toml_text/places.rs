@@ -64,8 +64,8 @@ pub(crate) fn find<'a>(entries: &'a [Entry], path: &[&str]) -> Option<&'a Entry>
     entries.iter().find(|entry| entry.path == path)
 }
 
-/// The place that an error is about: the last key with a dot, quoted value or quoted key that the first clause of its
-/// message names and the text has.
+/// The place that an error is about: the last key with a dot, quoted value or quoted key that the
+/// first clause of its message names and the text has.
 pub(crate) fn mentioned(entries: &[Entry], message: &str) -> Option<Range<usize>> {
     let clause = message.split("; ").next().unwrap_or_default();
     let quoted = || clause.split('"').skip(1).step_by(2);

@@ -21,7 +21,8 @@ pub(super) fn measured(plan: &Plan, finished: &Finished, expectation: &Expectati
     }
 }
 
-/// The number by seed: that of the cells that are meant, or its ratio or difference to that of others.
+/// The number by seed: that of the cells that are meant, or its ratio or difference to that of
+/// others.
 pub(super) fn by_seed(
     plan: &Plan,
     finished: &Finished,

@@ -244,7 +244,8 @@ fn the_worst_of_many_cells_is_judged_each_beside_its_own_and_with_a_share_of_the
            where = { \"flow.sctp.policy\" = \"thin\" }\nversus = { \"flow.sctp.policy\" = \"lksctp\" }\n";
     let plan = Plan::parse(&text, Size::Normal, None).unwrap();
     let mut finished = run_all(&plan).unwrap();
-    // Latency by hand: thin is better by half everywhere but at 5 %, where it is worse in a cell that the mean of all hides.
+    // Latency by hand: thin is better by half everywhere but at 5 %, where it is worse in a cell
+    // that the mean of all hides.
     for (job, results) in &mut finished {
         let texts = plan.cells[job.cell].0.texts();
         let has = |value: &str| texts.iter().any(|(_, text)| text == value);

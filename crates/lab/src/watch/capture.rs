@@ -23,8 +23,8 @@ const SCTP: u8 = 132;
 /// their UDP header.
 const EXPERIMENT: u8 = 253;
 
-/// Writes the captures of a flow, or of flows that are alike, in pcapng: that of the senders and that of the
-/// receivers.
+/// Writes the captures of a flow, or of flows that are alike, in pcapng: that of the senders and
+/// that of the receivers.
 pub struct FlowCapture<W: Write> {
     /// 0 for a sender, 1 for a receiver.
     sides: BTreeMap<HostId, usize>,

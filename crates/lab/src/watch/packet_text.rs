@@ -24,8 +24,8 @@ impl Teller {
         Teller { protocol, sent_to: 0, initial: [0; 2] }
     }
 
-    /// Describes a packet from side 0, the sender, or 1, the receiver; the flow's first unit has the number `first`
-    /// on the wire.
+    /// Describes a packet from side 0, the sender, or 1, the receiver; the flow's first unit has
+    /// the number `first` on the wire.
     pub fn tell(&mut self, side: u8, first: u32, packet: &Bytes) -> (Role, String) {
         let told = match self.protocol {
             Protocol::Sctp => self.tell_sctp(first, packet),

@@ -17,12 +17,13 @@ pub struct ApplicationRow {
     pub name: &'static str,
     /// Name in the tables of the papers.
     pub title: &'static str,
-    /// Whether the numbers were checked against the paper. Those that were not are never shown as a
-    /// paper's.
+    /// Whether the numbers were checked against the paper. Those that were not are never shown as
+    /// a paper's.
     pub verified: bool,
     /// Payload, bytes: mean, smallest, largest.
     pub payload: [f64; 3],
-    /// Time between packets, ms: mean, median, shortest, longest, 1st and 99th percentile. `<1` stands as 0.5.
+    /// Time between packets, ms: mean, median, shortest, longest, 1st and 99th percentile. `<1`
+    /// stands as 0.5.
     pub interval_ms: [f64; 6],
     /// Packets and bits a second, where reported.
     pub rates: Option<(f64, f64)>,

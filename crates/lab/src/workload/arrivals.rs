@@ -22,8 +22,8 @@ pub enum Arrivals {
         /// Mean time between two messages, above zero.
         mean: Duration,
     },
-    /// Bursts of `count` messages, `spacing` from one to the next, one burst each `interval`; the first at a
-    /// phase within the interval.
+    /// Bursts of `count` messages, `spacing` from one to the next, one burst each `interval`; the
+    /// first at a phase within the interval.
     Bursts {
         /// Messages of a burst, above zero.
         count: u32,
@@ -89,7 +89,8 @@ pub(super) const FORM: &str = concat!(
     "or \"replay messages.csv\" where there are recordings",
 );
 
-/// The forms are those of docs/laboratory.md, except for a replay, which is read where the recordings are.
+/// The forms are those of docs/laboratory.md, except for a replay, which is read where the
+/// recordings are.
 impl FromStr for Arrivals {
     type Err = ParseQuantityError;
 

@@ -8,7 +8,8 @@ use trace::messages::{Messages, StreamMessages};
 
 use super::recorded::{MOST_MESSAGES, RecordedStream, Recording, RecordingError};
 
-/// Messages of the streams with these names; more than [`MOST_MESSAGES`] if `messages` left some out.
+/// Messages of the streams with these names; more than [`MOST_MESSAGES`] if `messages` left some
+/// out.
 ///
 /// # Errors
 /// [`RecordingError`] if the streams carried no message, or too many bytes.
@@ -31,7 +32,8 @@ fn recorded(one: StreamMessages) -> RecordedStream {
     RecordedStream { name: one.stream, messages: messages.collect() }
 }
 
-/// A file of a plan as a recording: a capture, of which only streams that are `wanted` count, or a table.
+/// A file of a plan as a recording: a capture, of which only streams that are `wanted` count, or a
+/// table.
 ///
 /// # Errors
 /// The unreadable part, and its position.

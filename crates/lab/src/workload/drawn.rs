@@ -149,7 +149,8 @@ impl Workload {
         })
     }
 
-    /// Time at which the next message is due; none after the last one. A greedy flow is due at once.
+    /// Time at which the next message is due; none after the last one. A greedy flow is due at
+    /// once.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let counted_out = match (self.plan.limit, self.plan.arrivals) {
             (Limit::Count(count), _) if self.index >= count => true,

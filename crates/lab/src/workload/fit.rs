@@ -1,7 +1,7 @@
 //! Distributions through percentiles that a paper reports.
 
-/// Straight pieces between two percentiles: half of them each half as long as the next, the others mirrored,
-/// since what bends far bends at one end.
+/// Straight pieces between two percentiles: half of them each half as long as the next, the others
+/// mirrored, since what bends far bends at one end.
 const PIECES: i32 = 32;
 /// Largest bend of a piece: beyond it nearly all of the piece lies at one end.
 const STEEPEST: f64 = 4096.0;
@@ -23,8 +23,9 @@ pub struct Fit {
 }
 
 impl Fit {
-    /// The distribution that goes through all percentiles. Between two of them it bends like a power of the
-    /// quantile, the same for all, so that the mean agrees, as far as percentiles leave it room.
+    /// The distribution that goes through all percentiles. Between two of them it bends like a
+    /// power of the quantile, the same for all, so that the mean agrees, as far as percentiles
+    /// leave it room.
     pub fn new(known: Percentiles<'_>) -> Fit {
         let (mut low, mut high) = (1.0 / STEEPEST, STEEPEST);
         // A higher power pulls each piece to its lower end, and so the mean down.

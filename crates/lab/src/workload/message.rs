@@ -11,7 +11,7 @@ pub struct DueMessage {
     pub due: Instant,
     /// Payload of the message, in bytes.
     pub size: usize,
-    /// Time at which the message is to be played, from the flow's first message. Without media, the
-    /// time at which it was due.
+    /// Time at which the message is to be played, from the flow's first message. Without media,
+    /// the time at which it was due.
     pub media: Duration,
 }

@@ -56,7 +56,8 @@ impl Recording {
     /// A recording of these streams; streams without messages are left out.
     ///
     /// # Errors
-    /// [`RecordingError`] if there is no message, there are more than [`MOST_MESSAGES`], or one is empty.
+    /// [`RecordingError`] if there is no message, there are more than [`MOST_MESSAGES`], or one is
+    /// empty.
     pub fn new(mut streams: Vec<RecordedStream>) -> Result<Recording, RecordingError> {
         streams.retain(|stream| !stream.messages.is_empty());
         let recording = Recording { streams };
@@ -74,9 +75,9 @@ impl Recording {
         Ok(recording)
     }
 
-    /// Reads comma-separated values: a first line that names the columns, `time_s` (seconds) or `time` (with
-    /// units), `size` and, where there are several streams, `stream`; then a line for each message. `#` begins a
-    /// comment.
+    /// Reads comma-separated values: a first line that names the columns, `time_s` (seconds) or
+    /// `time` (with units), `size` and, where there are several streams, `stream`; then a line
+    /// for each message. `#` begins a comment.
     ///
     /// # Errors
     /// The first line that cannot be read, and why; see also [`Recording::new`].

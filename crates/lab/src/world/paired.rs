@@ -38,7 +38,8 @@ pub fn path_seed(seed: u64, path: u32) -> u64 {
 }
 
 impl PairedLoss {
-    /// The losses of one direction of path number `path` between flows of these protocols, from `from` on.
+    /// The losses of one direction of path number `path` between flows of these protocols, from
+    /// `from` on.
     pub fn new(
         (seed, path): (u64, u32),
         probability: Probability,
@@ -70,7 +71,8 @@ impl PairedLoss {
 }
 
 impl FlowLosses {
-    /// The losses of one direction of a flow; the place is the seed of its path, [`path_seed`], and its number.
+    /// The losses of one direction of a flow; the place is the seed of its path, [`path_seed`], and
+    /// its number.
     pub fn new((seed, number): (u64, u32), probability: Probability, forward: bool) -> FlowLosses {
         let fate = match forward {
             true => FlowFate::forward(seed, number, probability),

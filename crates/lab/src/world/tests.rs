@@ -72,7 +72,8 @@ fn flows_enter_and_leave_a_chain_where_they_say() {
 
 #[test]
 fn access_lines_are_each_host_s_own_and_the_core_is_shared() {
-    // Four lines of 1 Mbit/s up do not fill a core of 10; eight lines of 2 down behind a core of 10 do.
+    // Four lines of 1 Mbit/s up do not fill a core of 10; eight lines of 2 down behind a core of 10
+    // do.
     let core = Directions::both(link(10, 5));
     let up = Directions { forward: link(1, 2), backward: link(16, 2) };
     let network =

@@ -1,5 +1,5 @@
-//! Bytes of a channel's messages that have not left yet (bufferedAmount of the W3C's WebRTC), and the event that little
-//! is left.
+//! Bytes of a channel's messages that have not left yet (bufferedAmount of the W3C's WebRTC), and
+//! the event that little is left.
 
 use sctp::{AssociationId, Endpoint, StreamId};
 
@@ -7,8 +7,8 @@ use super::channel::LowMark;
 use super::{ChannelError, ChannelEvent, DataChannels};
 
 impl DataChannels {
-    /// Bytes of a channel's messages that were not sent even once: they wait in this layer or in the association. Takes time
-    /// with the number of messages that wait on all channels.
+    /// Bytes of a channel's messages that were not sent even once: they wait in this layer or in
+    /// the association. Takes time with the number of messages that wait on all channels.
     pub fn buffered_on(
         &self,
         endpoint: &Endpoint,
@@ -19,8 +19,8 @@ impl DataChannels {
         self.outbox.bytes_on(id) + below
     }
 
-    /// Asks for [`ChannelEvent::BufferedLow`] each time that the buffered amount of a channel falls from more than
-    /// `threshold` bytes to that or less; none asks for no more of them.
+    /// Asks for [`ChannelEvent::BufferedLow`] each time that the buffered amount of a channel falls
+    /// from more than `threshold` bytes to that or less; none asks for no more of them.
     ///
     /// # Errors
     /// [`ChannelError::NotOpen`].
@@ -35,8 +35,9 @@ impl DataChannels {
         Ok(())
     }
 
-    /// Looks at the buffered amounts: to be called once the endpoint has nothing more to transmit, as its driver finds out
-    /// after each input. Costs nothing while no channel with a threshold has messages that wait.
+    /// Looks at the buffered amounts: to be called once the endpoint has nothing more to transmit,
+    /// as its driver finds out after each input. Costs nothing while no channel with a
+    /// threshold has messages that wait.
     pub fn note_transmitted(&mut self, endpoint: &Endpoint, association: AssociationId) {
         let marks = self.channels.iter().filter_map(|(id, channel)| Some((*id, channel.low?)));
         let watched: Vec<(StreamId, LowMark)> = marks.filter(|(_, mark)| mark.watched).collect();

@@ -100,7 +100,8 @@ impl Channel {
         })
     }
 
-    /// One of the sides closes: the peer, if `by_peer`. Then this side does, too (RFC 8831, section 6.7).
+    /// One of the sides closes: the peer, if `by_peer`. Then this side does, too (RFC 8831, section
+    /// 6.7).
     pub(super) fn close(&mut self, by_peer: bool) {
         self.incoming_reset |= by_peer;
         if self.outgoing == Outgoing::Open {

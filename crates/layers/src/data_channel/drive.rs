@@ -1,5 +1,5 @@
-//! Carries between the channels and an association of an endpoint: messages both ways, and the closing of
-//! channels, which is the reset of streams (RFC 8831, section 6.7; RFC 6525).
+//! Carries between the channels and an association of an endpoint: messages both ways, and the
+//! closing of channels, which is the reset of streams (RFC 8831, section 6.7; RFC 6525).
 
 use base::Instant;
 
@@ -16,10 +16,11 @@ use sctp::{
 const REFUSALS: u8 = 8;
 
 impl DataChannels {
-    /// Carries everything there is to carry between the channels and their association: messages that
-    /// arrived, what became of resets, messages to be sent, resets to be asked for. To be called after
-    /// each input of the endpoint and each call of the application to the channels, with all `events` that
-    /// the endpoint told of this association since the last time, in their order.
+    /// Carries everything there is to carry between the channels and their association: messages
+    /// that arrived, what became of resets, messages to be sent, resets to be asked for. To be
+    /// called after each input of the endpoint and each call of the application to the
+    /// channels, with all `events` that the endpoint told of this association since the last
+    /// time, in their order.
     pub fn drive(
         &mut self,
         now: Instant,
@@ -45,16 +46,17 @@ impl DataChannels {
         self.drive_outgoing(now, endpoint, id);
     }
 
-    /// The outgoing half of [`DataChannels::drive`]: messages to be sent, resets to be asked for. For an application that has
-    /// not read what arrived ([`DataChannels::unread`]): what else arrives waits in the association, whose window then tells
-    /// the peer, and events of the association have to be kept for the next [`DataChannels::drive`].
+    /// The outgoing half of [`DataChannels::drive`]: messages to be sent, resets to be asked for.
+    /// For an application that has not read what arrived ([`DataChannels::unread`]): what else
+    /// arrives waits in the association, whose window then tells the peer, and events of the
+    /// association have to be kept for the next [`DataChannels::drive`].
     pub fn drive_outgoing(&mut self, now: Instant, endpoint: &mut Endpoint, id: AssociationId) {
         self.send_waiting(now, endpoint, id);
         self.ask_for_resets(now, endpoint, id);
     }
 
-    /// Whether a message opens a channel whose predecessor is not reset yet, as far as is known here: the
-    /// event that tells it is on its way.
+    /// Whether a message opens a channel whose predecessor is not reset yet, as far as is known
+    /// here: the event that tells it is on its way.
     fn opens_behind_reset(&self, id: StreamId, message: Ppid, payload: &[u8]) -> bool {
         let closing = |own: &Channel| !own.is_open() && !own.is_reset_but_unanswered();
         message == ppid::DCEP

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use super::types::ChannelEvent;
 
-/// Events in their order. Each counts with what it takes itself, since a peer can send messages without bytes for ever.
+/// Events in their order. Each counts with what it takes itself, since a peer can send messages
+/// without bytes for ever.
 #[derive(Debug, Default)]
 pub(super) struct Events {
     waiting: VecDeque<ChannelEvent>,

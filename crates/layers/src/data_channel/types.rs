@@ -67,7 +67,8 @@ pub struct ChannelOptions {
     pub label: String,
     /// A subprotocol registered with IANA, or nothing.
     pub protocol: String,
-    /// Below normal, normal, high and extra high are 128, 256, 512 and 1024 (RFC 8831, section 6.4).
+    /// Below normal, normal, high and extra high are 128, 256, 512 and 1024 (RFC 8831, section
+    /// 6.4).
     pub priority: u16,
     /// Whether messages are delivered in the order of sending.
     pub ordered: bool,
@@ -92,8 +93,8 @@ impl Default for ChannelOptions {
 pub struct DataChannelsOptions {
     /// Side of the DTLS connection.
     pub role: DtlsRole,
-    /// Identifiers from 0 to this less one may be used: as many as the association has streams in both
-    /// directions, 65535 at most.
+    /// Identifiers from 0 to this less one may be used: as many as the association has streams in
+    /// both directions, 65535 at most.
     pub streams: u16,
     /// Channels that may exist at once, opened by either side.
     pub max_channels: usize,
@@ -153,8 +154,8 @@ pub enum ChannelEvent {
         /// Payload; may be empty.
         payload: Bytes,
     },
-    /// The peer closes the channel, or this side does since the peer broke the protocol: nothing can be
-    /// sent any more.
+    /// The peer closes the channel, or this side does since the peer broke the protocol: nothing
+    /// can be sent any more.
     Closing {
         /// Identifier of the channel, its SCTP stream (RFC 8832, section 6).
         id: StreamId,
@@ -167,8 +168,8 @@ pub enum ChannelEvent {
         /// Identifier of the channel, its SCTP stream (RFC 8832, section 6).
         id: StreamId,
     },
-    /// The channel is gone in both directions; its identifier may be used again, unless the peer does not
-    /// let streams be reset.
+    /// The channel is gone in both directions; its identifier may be used again, unless the peer
+    /// does not let streams be reset.
     Closed {
         /// Identifier of the channel, its SCTP stream (RFC 8832, section 6).
         id: StreamId,

@@ -10,9 +10,10 @@
 //! | the message ...
 //! ```
 //!
-//! `k` is the kind: 0 a message, 1 an abandoned one (no message follows), 2 a report that all numbers
-//! below this one are settled. `count` predecessors follow, each as how far it lies before the number,
-//! nearest first; 63 stands for all numbers below. Numbers are the low halves of 64-bit ones, big-endian.
+//! `k` is the kind: 0 a message, 1 an abandoned one (no message follows), 2 a report that all
+//! numbers below this one are settled. `count` predecessors follow, each as how far it lies before
+//! the number, nearest first; 63 stands for all numbers below. Numbers are the low halves of 64-bit
+//! ones, big-endian.
 
 use core::fmt;
 

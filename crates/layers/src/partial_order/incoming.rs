@@ -1,8 +1,9 @@
 //! The receiving side: which of the messages that arrived may be delivered.
 //!
-//! A number is *settled* once its message was handed to the application, or, if it was abandoned, once
-//! everything that it would have waited for is settled. A message is *ready* when all its predecessors
-//! are settled. The *base* is the lowest number not settled: whatever lies below is forgotten.
+//! A number is *settled* once its message was handed to the application, or, if it was abandoned,
+//! once everything that it would have waited for is settled. A message is *ready* when all its
+//! predecessors are settled. The *base* is the lowest number not settled: whatever lies below is
+//! forgotten.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -173,8 +174,9 @@ impl Incoming {
         }
     }
 
-    /// The report that is due, if any: all messages below this number are settled. A report after each quarter of
-    /// either limit keeps a sender going that has half of the limit in one message.
+    /// The report that is due, if any: all messages below this number are settled. A report after
+    /// each quarter of either limit keeps a sender going that has half of the limit in one
+    /// message.
     pub(super) fn report(&mut self) -> Option<u64> {
         let due = self.base - self.reported >= u64::from(self.limits.messages / 4).max(1)
             || self.unreported_bytes >= self.limits.bytes / 4;

@@ -83,7 +83,8 @@ impl Sent {
         Ok(Predecessors::These(these))
     }
 
-    /// Notice to the receiver about a message that will not arrive; `None` if it has the message or the notice.
+    /// Notice to the receiver about a message that will not arrive; `None` if it has the message or
+    /// the notice.
     pub(super) fn abandon(&mut self, number: MessageNumber) -> Option<Frame> {
         let index = number.0.checked_sub(self.settled_below)?;
         let sent = self.unsettled.get_mut(usize::try_from(index).ok()?)?;

@@ -223,7 +223,8 @@ fn a_slow_application_finds_the_reset_between_the_old_channel_and_the_new() {
     sides.run(RTT * 2);
     sides.channels(SERVER).close(id).unwrap();
     send(&mut sides, CLIENT, id, "old");
-    // The server asks; then its application sleeps. The client closes too, and uses the identifier again.
+    // The server asks; then its application sleeps. The client closes too, and uses the identifier
+    // again.
     sides.run(Duration::from_millis(10));
     let host = sides.sides[CLIENT].host;
     for _ in 0..100 {

@@ -60,8 +60,8 @@ fn only_those_that_name_a_lost_message_wait_for_its_retransmission() {
     ordered.send(After::These(&[free]));
     ordered.pair.at(40_000);
     ordered.send(After::Everything);
-    // Three indications of the loss: by the SACKs of the packets of 10, 20 and 30 ms, the last of which
-    // comes at 130 ms; so the lost message arrives at 180 ms.
+    // Three indications of the loss: by the SACKs of the packets of 10, 20 and 30 ms, the last of
+    // which comes at 130 ms; so the lost message arrives at 180 ms.
     assert_eq!(ordered.delivered(1000), [(1, 60.0), (3, 80.0), (0, 180.0), (2, 180.0), (4, 180.0)]);
     assert_eq!(ordered.server.held(), 0);
 }

@@ -22,7 +22,8 @@ fn segment(from: [u8; 4], to: [u8; 4], (seq, ack): (u32, u32), flags: u8, data: 
     bytes
 }
 
-/// A capture at the client of a connection with 20 messages of 80 bytes, 100 ms apart, over a round trip of 60 ms.
+/// A capture at the client of a connection with 20 messages of 80 bytes, 100 ms apart, over a round
+/// trip of 60 ms.
 fn capture() -> Vec<u8> {
     let mut file = Vec::new();
     for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 101] {

@@ -27,9 +27,9 @@ pub struct LinkConfig {
     pub discipline: Discipline,
     /// Queue of cross traffic behind it.
     pub cross: Option<CrossTraffic>,
-    /// Bytes of the largest packet that it carries in one piece; none is no limit. A larger one that must
-    /// not be fragmented is dropped without a word. One that may is carried as one packet, as if its
-    /// fragments never got lost apart.
+    /// Bytes of the largest packet that it carries in one piece; none is no limit. A larger one
+    /// that must not be fragmented is dropped without a word. One that may is carried as one
+    /// packet, as if its fragments never got lost apart.
     pub mtu: Option<u64>,
     /// Model of independent, bursty or listed losses.
     pub loss: LossModel,
@@ -37,7 +37,8 @@ pub struct LinkConfig {
     pub reorder: Reorder,
     /// Whether jitter and changes of the delay may reorder packets; if not, later packets wait.
     pub allow_reordering: bool,
-    /// Probability that a packet arrives twice. The copy uses none of the rate; its jitter is its own.
+    /// Probability that a packet arrives twice. The copy uses none of the rate; its jitter is its
+    /// own.
     pub duplicate: Probability,
     /// Probability that a copy of a packet arrives with bits flipped.
     pub corrupt: Probability,
@@ -90,8 +91,8 @@ impl LinkConfig {
         LinkConfig { delay, loss: LossModel::Bernoulli(loss), ..LinkConfig::default() }
     }
 
-    /// The shortest time from leaving to arrival under its first conditions: without queues, at the least jitter and the
-    /// least of the recorded delays.
+    /// The shortest time from leaving to arrival under its first conditions: without queues, at the
+    /// least jitter and the least of the recorded delays.
     pub fn least_delay(&self) -> Duration {
         self.least(self.delay, &self.jitter)
     }
@@ -114,7 +115,8 @@ impl LinkConfig {
         least + self.recording.least_delay()
     }
 
-    /// The rate of its line, or on average that of its recorded opportunities; none if packets take no time.
+    /// The rate of its line, or on average that of its recorded opportunities; none if packets take
+    /// no time.
     pub fn mean_rate(&self) -> Option<Rate> {
         let recorded = self.recording.opportunities.as_ref();
         recorded.map_or(self.rate, |recorded| recorded.mean_rate())

@@ -6,18 +6,20 @@ use base::{Duration, Instant, ParseQuantityError, Probability, Purpose, RandomSt
 
 use super::variate::exponential;
 
-/// A queue of cross traffic on the path, which a packet joins behind the link's own serialiser: it waits for
-/// what it finds there, and is lost if that is more than the queue takes. So delays are skewed to the right, those of
-/// packets close to each other are alike, order is kept, and losses come in bursts, in the longest delays.
+/// A queue of cross traffic on the path, which a packet joins behind the link's own serialiser: it
+/// waits for what it finds there, and is lost if that is more than the queue takes. So delays are
+/// skewed to the right, those of packets close to each other are alike, order is kept, and losses
+/// come in bursts, in the longest delays.
 ///
-/// A single server with a stream of packets and an *internet stream* of bursts is how Bolot (1993) explains the delays
-/// and losses of probes. Here bursts come at random (Poisson), their lengths are exponentially distributed, and nothing
-/// makes them yield; so what is found in the queue is that of an M/M/1 queue: nothing with the probability `1 - load`,
-/// else exponentially distributed with the mean `burst / (1 - load)`. Packets of the link add nothing to it: it is
+/// A single server with a stream of packets and an *internet stream* of bursts is how Bolot (1993)
+/// explains the delays and losses of probes. Here bursts come at random (Poisson), their lengths
+/// are exponentially distributed, and nothing makes them yield; so what is found in the queue is
+/// that of an M/M/1 queue: nothing with the probability `1 - load`, else exponentially distributed
+/// with the mean `burst / (1 - load)`. Packets of the link add nothing to it: it is
 /// meant for streams that are thin beside the rest.
 ///
-/// The length of the queue at each time depends on the seed and the link alone, not on the packets: all policies of
-/// an experiment meet the same queue.
+/// The length of the queue at each time depends on the seed and the link alone, not on the packets:
+/// all policies of an experiment meet the same queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CrossTraffic {
     /// Share of the time in which the queue is not empty.
@@ -66,8 +68,8 @@ impl FromStr for CrossTraffic {
     }
 }
 
-/// Bursts after which the queue is drawn afresh, so that its length at any time is found without walking there
-/// from the beginning. Where it is shorter then, packets still keep their order.
+/// Bursts after which the queue is drawn afresh, so that its length at any time is found without
+/// walking there from the beginning. Where it is shorter then, packets still keep their order.
 const BURSTS_PER_EPOCH: u64 = 1_000;
 
 /// State of the queue that the cross traffic fills.
@@ -170,7 +172,8 @@ mod tests {
         }
         let share = lost as f64 / 1e6;
         assert!((share / 0.03485 - 1.0).abs() < 0.1, "{share}");
-        // A stay above the limit lasts 5 ms / 0.3 on average, so of two packets 1 ms apart the second mostly follows.
+        // A stay above the limit lasts 5 ms / 0.3 on average, so of two packets 1 ms apart the
+        // second mostly follows.
         let repeat = in_a_row as f64 / lost as f64;
         assert!((0.88..0.98).contains(&repeat), "{repeat}");
     }

@@ -24,9 +24,9 @@ impl Framing {
     /// Ethernet: preamble, header, check sequence and the gap between frames (IEEE 802.3).
     pub const ETHERNET: Framing =
         Framing { overhead: 8 + 14 + 4 + 12, shortest: 46, octet_bits: 8 };
-    /// PPP on an asynchronous line, nothing compressed: one flag, address, control, protocol and check
-    /// sequence (RFC 1662, section 3.1), each octet with a start and a stop bit. Octets that must be escaped
-    /// (1 of 128 in random data) are not modelled.
+    /// PPP on an asynchronous line, nothing compressed: one flag, address, control, protocol and
+    /// check sequence (RFC 1662, section 3.1), each octet with a start and a stop bit. Octets
+    /// that must be escaped (1 of 128 in random data) are not modelled.
     pub const PPP: Framing = Framing { overhead: 1 + 1 + 1 + 2 + 2, shortest: 0, octet_bits: 10 };
     /// PPP on a synchronous line.
     pub const PPP_SYNCHRONOUS: Framing = Framing { octet_bits: 8, ..Framing::PPP };

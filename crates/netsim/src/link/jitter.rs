@@ -46,7 +46,8 @@ impl FromStr for Jitter {
     type Err = ParseQuantityError;
 
     /// Reads `10ms` (uniformly up to that more or less), `normal 10ms`, `exponential 10ms`,
-    /// `pareto 10ms 3 1s` (scale, shape, limit) and `wifi near`, `wifi mid` or `wifi far`; `0s` is none.
+    /// `pareto 10ms 3 1s` (scale, shape, limit) and `wifi near`, `wifi mid` or `wifi far`; `0s` is
+    /// none.
     fn from_str(text: &str) -> Result<Jitter, ParseQuantityError> {
         const FORM: &str = "a jitter such as 10ms (more or less), \"normal 10ms\", \"exponential 10ms\", \
                             \"pareto 10ms 3 1s\" (scale, shape, limit) or \"wifi near\" (mid, far)";

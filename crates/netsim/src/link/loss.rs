@@ -22,7 +22,8 @@ pub enum LossModel {
     GilbertElliott(GilbertElliott),
     /// Bursts, by a state that changes in time, whether packets are sent or not.
     TimedGilbert(TimedGilbert),
-    /// Exactly the packets with these numbers, in the order in which they are offered; the first is 1.
+    /// Exactly the packets with these numbers, in the order in which they are offered; the first is
+    /// 1.
     List(Vec<u64>),
 }
 
@@ -77,8 +78,8 @@ pub struct TimedGilbert {
     pub loss_in_good: Probability,
     /// Probability that a packet is lost in the bad state.
     pub loss_in_bad: Probability,
-    /// Links with the same seed and process are bad at the same times, such as both directions of a
-    /// radio link; none gives the link a separate process.
+    /// Links with the same seed and process are bad at the same times, such as both directions of
+    /// a radio link; none gives the link a separate process.
     pub process: Option<u64>,
 }
 
@@ -103,9 +104,10 @@ impl TimedGilbert {
 impl FromStr for LossModel {
     type Err = ParseQuantityError;
 
-    /// Reads `5%` (each by itself), `bursts 5% 4` (a share, and packets in a row on average), `gilbert 1% 25% 0% 100%`
-    /// (good to bad, bad to good, loss in the good state and in the bad one), `outages 3s 150ms` (good and bad times on
-    /// average) and `packets 3 17`, or `packets 3,17`.
+    /// Reads `5%` (each by itself), `bursts 5% 4` (a share, and packets in a row on average),
+    /// `gilbert 1% 25% 0% 100%` (good to bad, bad to good, loss in the good state and in the
+    /// bad one), `outages 3s 150ms` (good and bad times on average) and `packets 3 17`, or
+    /// `packets 3,17`.
     fn from_str(text: &str) -> Result<LossModel, ParseQuantityError> {
         const FORM: &str = "a loss such as 5%, \"bursts 5% 4\", \"gilbert 1% 25% 0% 100%\", \"outages 3s 150ms\" or \
                             \"packets 3 17\"";
@@ -169,7 +171,8 @@ pub(super) struct LossSchedule {
 }
 
 impl LossSchedule {
-    /// The schedule of link number `index`: `model` holds at first, each of `changes` from its time on; they are in order of time.
+    /// The schedule of link number `index`: `model` holds at first, each of `changes` from its time
+    /// on; they are in order of time.
     pub(super) fn new<'m>(
         model: &LossModel,
         changes: impl DoubleEndedIterator<Item = (Instant, &'m LossModel)>,

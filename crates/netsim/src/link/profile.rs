@@ -8,8 +8,8 @@ use super::{Jitter, LossModel};
 /// A change of a link's conditions at a point in time; conditions that it does not name stay.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct ProfileStep {
-    /// Time at which it takes effect: the rate for packets whose serialisation begins then or later, the
-    /// others for packets whose serialisation ends then or later.
+    /// Time at which it takes effect: the rate for packets whose serialisation begins then or
+    /// later, the others for packets whose serialisation ends then or later.
     pub at: Instant,
     /// New one-way delay; none keeps the present one.
     pub delay: Option<Duration>,
@@ -97,9 +97,9 @@ impl Conditions {
 /// # Ok(()) }
 /// ```
 ///
-/// Comma-separated values, whose first line names the columns: first `time` (with units) or `time_s`, then any of `delay`,
-/// `jitter`, `rate` and `loss` with units, or `delay_ms`, `jitter_ms`, `rate_bps` and `loss_percent` as bare
-/// numbers. An empty cell changes nothing.
+/// Comma-separated values, whose first line names the columns: first `time` (with units) or
+/// `time_s`, then any of `delay`, `jitter`, `rate` and `loss` with units, or `delay_ms`,
+/// `jitter_ms`, `rate_bps` and `loss_percent` as bare numbers. An empty cell changes nothing.
 ///
 /// ```
 /// # fn main() -> Result<(), netsim::link::ParseLinesError> {

@@ -56,8 +56,8 @@ impl QueueLimit {
     }
 }
 
-/// Rule by which a queue drops or marks packets, in addition to those for which it has no room. The order
-/// is first come, first served, except with [`Discipline::FqCodel`].
+/// Rule by which a queue drops or marks packets, in addition to those for which it has no room. The
+/// order is first come, first served, except with [`Discipline::FqCodel`].
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub enum Discipline {
     /// No drops while there is room; an arriving packet that does not fit is dropped.
@@ -130,8 +130,8 @@ impl<P> AtDequeue<P> {
         AtDequeue::Fq(FqQueue::new(config, limit, key))
     }
 
-    /// Adds an arriving packet, after all dequeues that are due; returns it if there is no room. `flow` hashes
-    /// it, and `dropped` gets other packets that make room for it.
+    /// Adds an arriving packet, after all dequeues that are due; returns it if there is no room.
+    /// `flow` hashes it, and `dropped` gets other packets that make room for it.
     pub(super) fn push(
         &mut self,
         packet: Waiting<P>,

@@ -35,7 +35,8 @@ pub enum DropCause {
     NoHost,
 }
 
-/// Counters of a link since its creation. `offered + duplicated = delivered + dropped + in transit`.
+/// Counters of a link since its creation. `offered + duplicated = delivered + dropped + in
+/// transit`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct LinkStatistics {
     /// Packets that the sender offered, dropped ones included.

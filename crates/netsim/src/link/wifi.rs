@@ -4,12 +4,14 @@ use base::Duration;
 
 use super::variate::LazyStream;
 
-/// A radio that repeats lost frames, each time after twice the time of the last: few are lost, and some are very late.
+/// A radio that repeats lost frames, each time after twice the time of the last: few are lost, and
+/// some are very late.
 ///
-/// The model and its numbers are those of Huitema's simulation of round trips over Wi-Fi (`wifiretry.py` and
-/// "Wi-Fi Jitter" in private-octopus/c4, 2025), which he compares with traces near an access point, far from it, and
-/// between: a first time of 0.8 ms, up to eight repetitions, each of them likely in its own degree, and a uniform share
-/// of the last time that is not needed. So all times from 0 to 204 ms occur, and the link, which keeps the order of packets,
+/// The model and its numbers are those of Huitema's simulation of round trips over Wi-Fi
+/// (`wifiretry.py` and "Wi-Fi Jitter" in private-octopus/c4, 2025), which he compares with traces
+/// near an access point, far from it, and between: a first time of 0.8 ms, up to eight repetitions,
+/// each of them likely in its own degree, and a uniform share of the last time that is not needed.
+/// So all times from 0 to 204 ms occur, and the link, which keeps the order of packets,
 /// delivers those behind a late one at once, as in the traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WifiRetries {
@@ -55,8 +57,8 @@ impl WifiRetries {
 mod tests {
     use super::*;
 
-    /// Probability that a frame takes at most `limit`, from the chances alone: with n repetitions it takes from
-    /// 0.8 (2ⁿ - 1) to 0.8 (2ⁿ⁺¹ - 1) ms, uniformly.
+    /// Probability that a frame takes at most `limit`, from the chances alone: with n repetitions
+    /// it takes from 0.8 (2ⁿ - 1) to 0.8 (2ⁿ⁺¹ - 1) ms, uniformly.
     fn share_within(retries: WifiRetries, limit: f64) -> f64 {
         let (mut left, mut share) = (1.0, 0.0);
         for (place, chance) in retries.repeats().into_iter().chain([0.0]).enumerate() {

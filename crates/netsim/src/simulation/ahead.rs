@@ -1,9 +1,9 @@
 //! Reading ahead: the next packets of a link are known, and so are their receivers.
 //!
-//! The state of many hosts fits no cache, and a packet's processing reads it piece by piece, each piece after the
-//! pointer to it: it would wait for memory dozens of times. So the receivers of the next packets read theirs while the
-//! packets before are processed, at a distance of one packet for each pointer that leads to it. The processor does not
-//! wait for values that nothing depends on.
+//! The state of many hosts fits no cache, and a packet's processing reads it piece by piece, each
+//! piece after the pointer to it: it would wait for memory dozens of times. So the receivers of the
+//! next packets read theirs while the packets before are processed, at a distance of one packet for
+//! each pointer that leads to it. The processor does not wait for values that nothing depends on.
 
 use core::hint::black_box;
 
@@ -15,7 +15,8 @@ use crate::packet::{LinkId, Receiver};
 const CACHED: usize = 64;
 
 impl<H: Host, C> Simulation<H, C> {
-    /// Lets the receivers of the next packets of a link read ahead, before its first packet is taken.
+    /// Lets the receivers of the next packets of a link read ahead, before its first packet is
+    /// taken.
     pub(super) fn warm_receivers(&self, id: LinkId) {
         if self.hosts.len() > CACHED {
             self.warm_many(id);

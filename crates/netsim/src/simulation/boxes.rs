@@ -4,11 +4,12 @@ use bytes::Bytes;
 
 use crate::packet::Packet;
 
-/// Most boxes kept: as many as one event needs, mostly, since a packet that arrives makes room for its answer.
+/// Most boxes kept: as many as one event needs, mostly, since a packet that arrives makes room for
+/// its answer.
 const KEPT: usize = 32;
 
-/// Boxes of packets that have arrived or were dropped. The latest one serves the next packet, since it is in the
-/// processor's cache.
+/// Boxes of packets that have arrived or were dropped. The latest one serves the next packet, since
+/// it is in the processor's cache.
 #[derive(Default)]
 #[expect(clippy::vec_box, reason = "boxes are lent and come back")]
 pub(super) struct Boxes(Vec<Box<Packet>>);

@@ -11,10 +11,11 @@ use crate::packet::{AddressedDatagram, HostId, LinkId, Packet, Receiver};
 /// Addresses, routes and links of a simulation.
 pub(super) struct Network {
     seed: u64,
-    /// Packets are boxed: they are large, move from queue to queue, and the memory of one that was delivered a moment ago,
-    /// which is cached, serves for the next.
+    /// Packets are boxed: they are large, move from queue to queue, and the memory of one that was
+    /// delivered a moment ago, which is cached, serves for the next.
     pub(super) links: Vec<Link<Box<Packet>>>,
-    /// The links of all routes, one route after the other. Replaced ones stay, for packets on them.
+    /// The links of all routes, one route after the other. Replaced ones stay, for packets on
+    /// them.
     pub(super) route_links: Vec<LinkId>,
     routes: BTreeMap<(IpAddr, IpAddr), Range<u32>>,
     /// Owners of the addresses that the network sees, with their names on the host.
@@ -32,8 +33,8 @@ struct Address {
     outside: SocketAddr,
 }
 
-/// A way between two addresses of IPv4 that are the same inside and outside; one cache line for the host of a
-/// simulation, which reads it for each datagram. Other ways are looked up again.
+/// A way between two addresses of IPv4 that are the same inside and outside; one cache line for the
+/// host of a simulation, which reads it for each datagram. Other ways are looked up again.
 #[derive(Clone)]
 struct Latest {
     /// Whether the host named the source.
@@ -139,7 +140,8 @@ impl Network {
         self.version += 1;
     }
 
-    /// Receiver of a packet, and its name for the address; an owner known at sending is not looked up again.
+    /// Receiver of a packet, and its name for the address; an owner known at sending is not looked
+    /// up again.
     pub(super) fn receiver(&self, packet: &Packet) -> Option<(HostId, SocketAddr)> {
         let destination = packet.datagram.destination;
         match packet.receiver {

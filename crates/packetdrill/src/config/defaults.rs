@@ -38,11 +38,12 @@ const GOOGLE: &[Leniency] = &[Leniency::Push, Leniency::SuperSegment];
 ///
 /// - ETSI: lists addresses of the peer that do not answer; packets to them are ignored.
 /// - PR_SCTP: names each parameter of the set-up, but in the order of one system, and leaves out or
-///   adds what systems do differently; tells in comments of its own where its systems could do better.
+///   adds what systems do differently; tells in comments of its own where its systems could do
+///   better.
 /// - PLPMTUD: names the padding of probes, which goes by the length of FreeBSD's HEARTBEAT.
 /// - FreeBSD's TCP: names windows and buffers as FreeBSD rounds them, options in its order.
-/// - Those of packetdrill itself for Linux, Google's and the kernel's: a larger tolerance; segments as a
-///   network card is given them.
+/// - Those of packetdrill itself for Linux, Google's and the kernel's: a larger tolerance; segments
+///   as a network card is given them.
 /// - Any other, our own included: no leniency.
 const SUITES: [SuiteDefaults; 9] = [
     SuiteDefaults {

@@ -114,7 +114,8 @@ fn compare_nested(
     compare_list(&wanted.list, wanted.open, &children, kind, perspective)
 }
 
-/// Compares elements with patterns one by one; further elements may follow only if the list is `open`.
+/// Compares elements with patterns one by one; further elements may follow only if the list is
+/// `open`.
 pub(crate) fn compare_list(
     patterns: &[Element],
     open: bool,

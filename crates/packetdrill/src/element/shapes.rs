@@ -1,5 +1,5 @@
-//! Layout of chunks, parameters and causes: RFC 9260, section 3.3; RFC 3758; RFC 4895; RFC 5061; RFC 6525; RFC
-//! 8260; RFC 9653; NR-SACK after draft-tuexen-tsvwg-sctp-nr-sack.
+//! Layout of chunks, parameters and causes: RFC 9260, section 3.3; RFC 3758; RFC 4895; RFC 5061;
+//! RFC 6525; RFC 8260; RFC 9653; NR-SACK after draft-tuexen-tsvwg-sctp-nr-sack.
 
 use super::Kind;
 use crate::mapping::Role;

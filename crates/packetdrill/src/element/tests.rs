@@ -22,7 +22,8 @@ fn bytes(text: &str, mapping: &Mapping) -> Vec<u8> {
     out
 }
 
-/// Every element that the language can express is carried by the wire and matched by its own pattern.
+/// Every element that the language can express is carried by the wire and matched by its own
+/// pattern.
 #[test]
 fn every_element_matches_itself_after_a_trip_over_the_wire() {
     let mapping = Mapping::new(1000, u32::MAX - 3);

@@ -15,7 +15,8 @@ pub(crate) struct Memory {
 
 const HEADER: usize = 4;
 
-/// Whether the padding of elements to a multiple of 4 bytes is zero (RFC 9260, sections 3.2 and 3.2.1).
+/// Whether the padding of elements to a multiple of 4 bytes is zero (RFC 9260, sections 3.2 and
+/// 3.2.1).
 pub(crate) fn is_padded_with_zeros(mut rest: &[u8]) -> bool {
     while let [_, _, high, low, ..] = rest {
         let length = usize::from(u16::from_be_bytes([*high, *low])).max(HEADER);

@@ -1,8 +1,8 @@
 //! Packets of the script with one change that the stack must act on.
 //!
-//! Values that a receiver may ignore are not changed: PSH, reserved bits, payload protocol identifiers, a
-//! timestamp's value, the identifier of an unknown stream. All other changes must show in the answer, at once or
-//! later, unless the packet as a whole has no effect.
+//! Values that a receiver may ignore are not changed: PSH, reserved bits, payload protocol
+//! identifiers, a timestamp's value, the identifier of an unknown stream. All other changes must
+//! show in the answer, at once or later, unless the packet as a whole has no effect.
 
 use core::net::IpAddr;
 use std::collections::BTreeSet;
@@ -46,7 +46,8 @@ pub(super) const UNACCEPTABLE: &str = "sent with another sequence";
 struct Context {
     /// Whether the stack sends anything afterwards.
     answers_follow: bool,
-    /// Whether the stack sends new user data in more than one piece before the next packet is sent to it.
+    /// Whether the stack sends new user data in more than one piece before the next packet is sent
+    /// to it.
     new_data_follows: bool,
     /// Whether the application reads data later.
     is_read: bool,

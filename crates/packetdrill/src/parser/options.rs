@@ -6,7 +6,8 @@ use crate::script::ScriptOption;
 /// Removes and parses the `--name=value` lines.
 ///
 /// # Errors
-/// An option given twice, of which one would be ignored; a word on such a line that is not an option.
+/// An option given twice, of which one would be ignored; a word on such a line that is not an
+/// option.
 pub(super) fn split_options(text: &str) -> Result<(Vec<ScriptOption>, String), ParseError> {
     let mut options: Vec<ScriptOption> = Vec::new();
     let mut rest = String::with_capacity(text.len());

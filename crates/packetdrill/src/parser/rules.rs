@@ -1,4 +1,5 @@
-//! Rules across the lines of a script: the form and order of times, and options before the first event.
+//! Rules across the lines of a script: the form and order of times, and options before the first
+//! event.
 
 use base::Duration;
 
@@ -32,8 +33,8 @@ fn is_setting(action: &Action) -> bool {
     matches!(action, Action::Shell(_) | Action::Code(_))
 }
 
-/// Checks that the form of a time suits the action: packets of the stack may come at any time or within a range,
-/// calls have a duration, and all other events happen at one time.
+/// Checks that the form of a time suits the action: packets of the stack may come at any time or
+/// within a range, calls have a duration, and all other events happen at one time.
 fn check_form(event: &Event) -> Result<(), ParseError> {
     let wrong = |message: &str| Err(ParseError::new(event.line, message));
     let (is_expected, is_call) =

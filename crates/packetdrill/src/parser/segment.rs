@@ -34,8 +34,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Parses `1:1001(1000)`, followed by `!` if the first number is that of the header: first number, length, and
-    /// whether there was a `!`. The middle number must agree with them.
+    /// Parses `1:1001(1000)`, followed by `!` if the first number is that of the header: first
+    /// number, length, and whether there was a `!`. The middle number must agree with them.
     pub(super) fn span(&mut self) -> Result<(Option<u32>, u32, bool), Trouble> {
         let line = self.line();
         let first = self.number()?;

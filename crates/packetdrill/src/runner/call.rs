@@ -21,8 +21,8 @@ pub(super) struct Waiting {
 }
 
 impl<P: Party> Runner<'_, P> {
-    /// Begins a call. If the script gives an end, the call runs beside later events; otherwise it must return
-    /// first.
+    /// Begins a call. If the script gives an end, the call runs beside later events; otherwise it
+    /// must return first.
     pub(super) fn begin_call(&mut self, call: &Call, due: Option<Due>) -> Result<(), Stop> {
         let outcome = self.party.call(self.now, call)?;
         match outcome {

@@ -28,7 +28,8 @@ fn verdict(text: &str) -> (Word, String) {
     (result.verdict, result.reason)
 }
 
-/// Each line behind the set-up: that what is right passes, and that what is wrong fails and says why.
+/// Each line behind the set-up: that what is right passes, and that what is wrong fails and says
+/// why.
 fn check(set_up: &str, cases: &[(&str, &str, &str)]) {
     for (right, wrong, why) in cases {
         let (word, reason) = verdict(&format!("{set_up}{right}"));

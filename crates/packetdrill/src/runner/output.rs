@@ -111,7 +111,8 @@ fn check_single(
     differs(expected, found)
 }
 
-/// Whether an expression is the address of a host of the script; family and port are compared if given.
+/// Whether an expression is the address of a host of the script; family and port are compared if
+/// given.
 fn is_address(expected: &Expression, found: IpAddr) -> bool {
     let field = |names: [&str; 3]| {
         let fields = expected.fields().unwrap_or_default();

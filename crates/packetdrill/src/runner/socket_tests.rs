@@ -1,8 +1,10 @@
-//! The socket interface of SCTP (RFC 6458), as scripts use it: what is right passes, and what is otherwise fails.
+//! The socket interface of SCTP (RFC 6458), as scripts use it: what is right passes, and what is
+//! otherwise fails.
 
 use crate::{Suite, Word};
 
-/// The beginning of a server's script, up to the accepted association. `options` stands before bind().
+/// The beginning of a server's script, up to the accepted association. `options` stands before
+/// bind().
 fn server(options: &str, parameters: &str) -> String {
     format!(
         "0 socket(..., SOCK_STREAM, IPPROTO_SCTP) = 3
@@ -24,7 +26,8 @@ fn verdict(text: &str) -> (Word, String) {
     (result.verdict, result.reason)
 }
 
-/// Asserts that a script passes, and that it fails for the given reason once a part of it is replaced.
+/// Asserts that a script passes, and that it fails for the given reason once a part of it is
+/// replaced.
 fn check(text: &str, changes: &[(&str, &str, &str)]) {
     let (word, reason) = verdict(text);
     assert_eq!(word, Word::Pass, "{text}: {reason}");

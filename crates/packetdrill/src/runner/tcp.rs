@@ -37,8 +37,8 @@ pub(super) struct Tcp {
     promise: Promise,
     /// Whether segments of the stack are never merged to match one of the script's.
     strict_segments: bool,
-    /// Whether the script's SYN or SYN ACK negotiated ECN, so that segments without a codepoint in the script may
-    /// carry one.
+    /// Whether the script's SYN or SYN ACK negotiated ECN, so that segments without a codepoint in
+    /// the script may carry one.
     ecn_agreed: bool,
 }
 

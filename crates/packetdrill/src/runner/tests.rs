@@ -98,8 +98,8 @@ fn a_run_gives_the_same_verdict_again() {
 fn every_mutant_of_a_script_fails() {
     let mut count = 0;
     for text in [PASSIVE, ACTIVE] {
-        // What follows a packet that is left out comes sooner, so that a packet may rightly never be sent; and some that
-        // the script sends change nothing.
+        // What follows a packet that is left out comes sooner, so that a packet may rightly never
+        // be sent; and some that the script sends change nothing.
         let left_out = |mutant: &crate::Mutant| {
             mutant.name.ends_with("left out") || mutant.name.contains("sent")
         };

@@ -1,5 +1,5 @@
-//! Arguments of calls common to both protocols: numbers, addresses, fields of structs, and outputs of calls that
-//! read.
+//! Arguments of calls common to both protocols: numbers, addresses, fields of structs, and outputs
+//! of calls that read.
 
 use core::net::IpAddr;
 use std::collections::BTreeMap;
@@ -36,8 +36,8 @@ pub(super) fn integer(call: &str, argument: Option<&Expression>) -> Result<i64, 
         .ok_or_else(|| Stop::skip(format!("an argument of {call} is not supported: {argument:?}")))
 }
 
-/// Whether a call's address is the default one: `...`, or the same address written out. The caller knows the
-/// socket.
+/// Whether a call's address is the default one: `...`, or the same address written out. The caller
+/// knows the socket.
 ///
 /// # Errors
 /// The script is skipped if it gives another port or something else.
@@ -99,8 +99,8 @@ pub(super) fn part<'e>(of: &'e Expression, name: &str) -> Option<&'e Expression>
     of.fields()?.iter().find(field).map(|field| &field.value)
 }
 
-/// Refuses a call that gives data to be read: data is compared with the received bytes, not with a text of the
-/// script.
+/// Refuses a call that gives data to be read: data is compared with the received bytes, not with a
+/// text of the script.
 pub(super) fn refuse_contents(call: &Call) -> Result<(), Stop> {
     match call.arguments.get(1) {
         Some(Expression::Text(_)) => {

@@ -1,5 +1,5 @@
-//! The calls of the socket interface. This file has what they do on sockets of any protocol; each protocol adds its
-//! part through [`Calls`].
+//! The calls of the socket interface. This file has what they do on sockets of any protocol; each
+//! protocol adds its part through [`Calls`].
 
 use base::Instant;
 
@@ -182,7 +182,8 @@ pub(crate) trait Calls: Application {
         }
     }
 
-    /// Opens a descriptor for the next connection or association that waits, or blocks until there is one.
+    /// Opens a descriptor for the next connection or association that waits, or blocks until there
+    /// is one.
     fn accept(&mut self, descriptor: i64, call: &Call) -> Outcome {
         match self.next_accepted(descriptor) {
             Ok(Some(socket)) => {
@@ -210,7 +211,8 @@ pub(crate) trait Calls: Application {
         }
     }
 
-    /// Ends reading, writing or both (`how`: 0, 1, 2). The end of reading is not signalled to the peer.
+    /// Ends reading, writing or both (`how`: 0, 1, 2). The end of reading is not signalled to the
+    /// peer.
     fn shutdown(&mut self, now: Instant, descriptor: i64, how: i64) -> Outcome {
         if !(0..=2).contains(&how) {
             return Returned::error("EINVAL");

@@ -1,5 +1,5 @@
-//! Sockets of both protocols as the application sees them: descriptors, blocking and non-blocking calls, and the
-//! progress of connect().
+//! Sockets of both protocols as the application sees them: descriptors, blocking and non-blocking
+//! calls, and the progress of connect().
 
 use crate::sockets::arguments::integer;
 use crate::vocabulary::constant;

@@ -1,6 +1,7 @@
 //! The socket interface of the script's application, on sans-IO endpoints (modelled on RFC 6458).
 //!
-//! Descriptors, blocking and errors are handled here; every call ends in a call of [`sctp::Endpoint`].
+//! Descriptors, blocking and errors are handled here; every call ends in a call of
+//! [`sctp::Endpoint`].
 
 mod addresses;
 mod authentication;
@@ -152,7 +153,8 @@ pub(crate) struct Sockets {
     further_peers: BTreeSet<IpAddr>,
 }
 
-/// A peer: `None` for the usual one, which has all addresses of no other, or the one at this address.
+/// A peer: `None` for the usual one, which has all addresses of no other, or the one at this
+/// address.
 pub(crate) type Peer = Option<IpAddr>;
 
 impl Sockets {
@@ -313,8 +315,8 @@ impl Application for Sockets {
 }
 
 impl Stack {
-    /// Id of an association on one-to-many sockets. Smaller numbers denote several associations (RFC 6458, section
-    /// 7.2).
+    /// Id of an association on one-to-many sockets. Smaller numbers denote several associations
+    /// (RFC 6458, section 7.2).
     fn number(&mut self, id: AssociationId) -> i64 {
         let known = self.numbered.iter().position(|one| *one == id);
         let index = known.unwrap_or_else(|| {

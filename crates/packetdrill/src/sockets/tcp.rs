@@ -112,7 +112,8 @@ impl Sockets {
     fn endpoint(&mut self) -> &mut Endpoint {
         let (seed, options) = (self.seed, &self.config.endpoint);
         self.endpoint.get_or_insert_with(|| {
-            // The stack's first byte and its clock wrap soon with one seed, and are random with all others.
+            // The stack's first byte and its clock wrap soon with one seed, and are random with all
+            // others.
             let wrapping = (seed == WRAPPING_SEED).then_some(u32::MAX - 1);
             let options = EndpointOptions {
                 initial_sequence: wrapping,

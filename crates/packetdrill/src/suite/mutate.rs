@@ -49,10 +49,11 @@ struct Outcome {
 }
 
 impl Suite {
-    /// Runs mutants of the scripts at `paths` that pass: all, or about one in `share`, chosen by their names alone.
+    /// Runs mutants of the scripts at `paths` that pass: all, or about one in `share`, chosen by
+    /// their names alone.
     ///
-    /// A folder may contain a list, `equivalent-mutants.txt`: a line `script | mutant | reason` for each mutant
-    /// that rightly passes, with the script's path from that folder.
+    /// A folder may contain a list, `equivalent-mutants.txt`: a line `script | mutant | reason` for
+    /// each mutant that rightly passes, with the script's path from that folder.
     ///
     /// # Errors
     /// Files that cannot be read, or that there is nothing to run.

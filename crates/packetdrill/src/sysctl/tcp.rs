@@ -6,8 +6,8 @@ use tcp::{EcnMode, SynCookies};
 
 use crate::config::TcpConfig;
 
-/// Commands about parts outside the stack: a network card's offloads, a queue in front of it, caches that do not
-/// exist here, files that are read.
+/// Commands about parts outside the stack: a network card's offloads, a queue in front of it,
+/// caches that do not exist here, files that are read.
 const IGNORED_COMMANDS: [&str; 8] = [
     "ethtool -K tun0",
     "tc qdisc",
@@ -235,7 +235,8 @@ fn linux_policy(name: &str, value: &str, config: &mut TcpConfig) -> Option<()> {
         ("net.ipv4.tcp_early_retrans", "1") => {
             config.edit_policy(|policy| policy.loss.early_retransmit = true);
         }
-        // A quarter of a round trip later, to allow for reordering (RFC 5827, appendix A), as in RACK.
+        // A quarter of a round trip later, to allow for reordering (RFC 5827, appendix A), as in
+        // RACK.
         ("net.ipv4.tcp_early_retrans", "2") => config.edit_policy(|policy| policy.loss.rack = true),
         // The preset's value.
         ("net.ipv4.tcp_early_retrans", "3" | "4")

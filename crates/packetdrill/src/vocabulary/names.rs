@@ -69,8 +69,8 @@ pub(super) const CALLS: &[(&str, &[usize])] = &[
 /// Calls within an argument: conversions of numbers and addresses.
 pub(super) const CONVERSIONS: &str = "htonl htons inet_addr inet_pton";
 
-/// Fields of structs that are not options: messages with their ancillary data (RFC 6458, section 5.3), addresses,
-/// notifications (RFC 6458, section 6.1; RFC 6525, section 6.1).
+/// Fields of structs that are not options: messages with their ancillary data (RFC 6458, section
+/// 5.3), addresses, notifications (RFC 6458, section 6.1; RFC 6525, section 6.1).
 pub(super) const FIELDS: &str = "\
     msg_name msg_iov msg_control msg_flags msg_namelen msg_iovlen msg_controllen iov_base \
     iov_len cmsg_len cmsg_level cmsg_type cmsg_data ee_errno ee_origin ee_type ee_code ee_info \

@@ -68,7 +68,8 @@ pub(crate) fn is_cut_off(call: &Call) -> bool {
     size < least
 }
 
-/// Error in the form of an option's value: a numeric option requires one number, a struct requires named fields.
+/// Error in the form of an option's value: a numeric option requires one number, a struct requires
+/// named fields.
 pub(super) fn misshapen(name: &str, value: &Expression) -> Option<String> {
     let is_plain = PLAIN_OPTIONS.iter().any(|(_, names)| super::is_among(names, name));
     match value {

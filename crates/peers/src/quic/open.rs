@@ -1,7 +1,9 @@
-//! Stand-in for TLS: a handshake that agrees on nothing, and packets that every host on the path can read.
+//! Stand-in for TLS: a handshake that agrees on nothing, and packets that every host on the path
+//! can read.
 //!
-//! The handshake has the messages of TLS 1.3 in their packets, the keys have a tag of 16 bytes, as AES-GCM has, so that
-//! packets are as many and as long as they would be; what a message is lost in can be seen.
+//! The handshake has the messages of TLS 1.3 in their packets, the keys have a tag of 16 bytes, as
+//! AES-GCM has, so that packets are as many and as long as they would be; what a message is lost in
+//! can be seen.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -67,8 +69,8 @@ impl HeaderKey for Open {
 }
 
 impl HmacKey for Open {
-    /// A hash of what is signed (FNV-1a), each eight bytes from another beginning: no reset token is like another, nor
-    /// like the end of a packet.
+    /// A hash of what is signed (FNV-1a), each eight bytes from another beginning: no reset token
+    /// is like another, nor like the end of a packet.
     fn sign(&self, data: &[u8], signature_out: &mut [u8]) {
         for (piece, start) in signature_out.chunks_mut(8).zip(0xcbf2_9ce4_8422_2325_u64..) {
             let step =

@@ -4,15 +4,16 @@ use base::Duration;
 
 use super::is_late;
 
-/// Number of recent round trips kept. A peer that has become prompt is believed after as many prompt ones.
+/// Number of recent round trips kept. A peer that has become prompt is believed after as many
+/// prompt ones.
 const REMEMBERED: usize = 8;
 
-/// Number of packets that travelled alone after which a peer that delayed none of them counts as prompt. Linux
-/// acknowledges the first sixteen of a connection at once.
+/// Number of packets that travelled alone after which a peer that delayed none of them counts as
+/// prompt. Linux acknowledges the first sixteen of a connection at once.
 const PROMPT: u8 = 20;
 
-/// Longest delay of most receivers that delay acknowledgements; RFC 9293 allows half a second (section 3.8.6.3).
-/// Assumed until the peer's own delay is known.
+/// Longest delay of most receivers that delay acknowledgements; RFC 9293 allows half a second
+/// (section 3.8.6.3). Assumed until the peer's own delay is known.
 const USUAL: Duration = Duration::from_millis(200);
 
 /// Consecutive needless expiries after which a delay is assumed.
@@ -42,8 +43,8 @@ pub(super) struct Alone {
     next: u8,
     /// Number of packets that were acknowledged promptly before the first that was not.
     prompt: u8,
-    /// Number of consecutive expiries whose retransmission was needless. One may be a lost acknowledgement; from
-    /// [`BELIEVED`] on, the peer's delay is longer than the one known.
+    /// Number of consecutive expiries whose retransmission was needless. One may be a lost
+    /// acknowledgement; from [`BELIEVED`] on, the peer's delay is longer than the one known.
     needless: u8,
     /// The timer expired for a packet, and its acknowledgement has not arrived yet.
     suspected: bool,
@@ -83,8 +84,8 @@ impl Alone {
         self.needless = self.needless.saturating_add(core::mem::take(&mut self.suspected).into());
     }
 
-    /// Expected time until the acknowledgement, if the peer delays by `most` at most; `None` before the first round
-    /// trip. `base`: the shortest round trip of any packet.
+    /// Expected time until the acknowledgement, if the peer delays by `most` at most; `None` before
+    /// the first round trip. `base`: the shortest round trip of any packet.
     pub(super) fn round_trip(&self, most: Duration, base: Duration) -> Option<Duration> {
         let longest = base + most;
         if self.needless >= BELIEVED {

@@ -1,5 +1,5 @@
-//! CUBIC (RFC 9438): the window follows a cubic function of the time since congestion avoidance began, and never
-//! falls behind Reno's.
+//! CUBIC (RFC 9438): the window follows a cubic function of the time since congestion avoidance
+//! began, and never falls behind Reno's.
 //!
 //! All arithmetic is on integers, bytes and microseconds, so that every platform computes the same.
 
@@ -39,8 +39,8 @@ pub struct Cubic {
     cwnd_prior: u64,
     /// The current stage of congestion avoidance.
     epoch: Option<Epoch>,
-    /// The next congestion avoidance starts on the plateau: it follows a timeout or a slow start without losses
-    /// (sections 4.8 and 4.10).
+    /// The next congestion avoidance starts on the plateau: it follows a timeout or a slow start
+    /// without losses (sections 4.8 and 4.10).
     starts_flat: bool,
 }
 
@@ -208,7 +208,8 @@ impl Cubic {
         });
     }
 
-    /// Advances the time along the curve, without periods in which the window was not used (section 4.2).
+    /// Advances the time along the curve, without periods in which the window was not used (section
+    /// 4.2).
     fn pass_time(&mut self, now: Instant, used: bool) {
         let Some(epoch) = &mut self.epoch else { return };
         if used {
@@ -228,7 +229,8 @@ impl Cubic {
             self.cwnd = self.cwnd.max(epoch.w_est.whole);
             return;
         }
-        // Sections 4.4 and 4.5: towards the curve's value one round trip later, and at most half as much again.
+        // Sections 4.4 and 4.5: towards the curve's value one round trip later, and at most half as
+        // much again.
         let ahead = cubic_window(self.w_max, epoch.k, epoch.elapsed + rtt, self.mss);
         let target = ahead.clamp(self.cwnd, self.cwnd.saturating_add(self.cwnd / 2));
         epoch.grown.add(bytes * u128::from(target - self.cwnd), cwnd);
@@ -246,7 +248,8 @@ impl Cubic {
         self.starts_flat = false;
     }
 
-    /// Responds to a timeout (section 4.8). A repeated timeout for the same data changes nothing further.
+    /// Responds to a timeout (section 4.8). A repeated timeout for the same data changes nothing
+    /// further.
     pub fn on_timeout(&mut self, timed_out: TimedOut) {
         if !timed_out.again {
             self.remember_plateau();
@@ -265,8 +268,8 @@ impl Cubic {
         self.hystart = None;
     }
 
-    /// Called before data may be sent while nothing is in flight: idle time does not advance along the curve
-    /// (sections 4.2 and 5.8).
+    /// Called before data may be sent while nothing is in flight: idle time does not advance along
+    /// the curve (sections 4.2 and 5.8).
     pub fn before_send(&mut self, now: Instant, rto: Duration) {
         if let Some(epoch) = &mut self.epoch {
             epoch.counted_to = now;

@@ -1,5 +1,5 @@
-//! HyStart++ (RFC 9406): leaves the first slow start when the round trip grows, before a loss, and returns to it
-//! after a false alarm.
+//! HyStart++ (RFC 9406): leaves the first slow start when the round trip grows, before a loss, and
+//! returns to it after a false alarm.
 
 use base::Duration;
 
@@ -44,8 +44,8 @@ pub fn threshold(last_round: Duration) -> Duration {
 }
 
 impl HyStart {
-    /// The growth of the window by an acknowledgement in slow start, of which `growth` is the usual value, in
-    /// bytes.
+    /// The growth of the window by an acknowledgement in slow start, of which `growth` is the usual
+    /// value, in bytes.
     pub fn growth(&mut self, growth: u64, acked: &Acked) -> u64 {
         self.pass_round(acked);
         if let Some(rtt) = acked.rtt {
@@ -62,8 +62,8 @@ impl HyStart {
     }
 
     fn pass_round(&mut self, acked: &Acked) {
-        // Section 4.2: the acknowledgement of the unit itself, the first of the next round, ends the round; the
-        // unit before it was sent in this round.
+        // Section 4.2: the acknowledgement of the unit itself, the first of the next round, ends
+        // the round; the unit before it was sent in this round.
         if self.window_end.is_some_and(|end| acked.cumulative <= end) {
             return;
         }

@@ -1,23 +1,26 @@
-//! Idle periods: after more than an RTO without data sent or in flight, the window no longer describes the path
-//! (RFC 5681, section 4.1; RFC 2861, section 3).
+//! Idle periods: after more than an RTO without data sent or in flight, the window no longer
+//! describes the path (RFC 5681, section 4.1; RFC 2861, section 3).
 
 use base::{Duration, Instant};
 
 use crate::policy::{CongestionPolicy, IdleRestart};
 
-/// The window before the first acknowledgement: ten segments, or fewer if they are large (RFC 6928, section 2).
+/// The window before the first acknowledgement: ten segments, or fewer if they are large (RFC 6928,
+/// section 2).
 pub(super) fn initial_window(mss: u64) -> u64 {
     (10 * mss).min((2 * mss).max(14_600))
 }
 
-/// Instant of the last transmission, and the reductions of the window in the idle period since then.
+/// Instant of the last transmission, and the reductions of the window in the idle period since
+/// then.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Idle {
     last_sent: Option<Instant>,
     /// Window below which an idle period lowers none, in bytes.
     initial_window: u32,
     rule: IdleRestart,
-    /// Number of halvings in this idle period: the window is read more than once before data is sent.
+    /// Number of halvings in this idle period: the window is read more than once before data is
+    /// sent.
     halvings: u8,
 }
 
@@ -47,8 +50,8 @@ impl Idle {
         self.halvings = 0;
     }
 
-    /// Windows `cwnd` and `ssthresh` after the idle period so far. Called before data may be sent while nothing is
-    /// in flight.
+    /// Windows `cwnd` and `ssthresh` after the idle period so far. Called before data may be sent
+    /// while nothing is in flight.
     pub(super) fn charge(
         &mut self,
         now: Instant,

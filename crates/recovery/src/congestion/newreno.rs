@@ -1,6 +1,6 @@
-//! Slow start, congestion avoidance and responses to loss of RFC 5681, with byte counting (RFC 3465). The fast
-//! recovery that gave NewReno its name (RFC 6582) is part of `episode`: there the window keeps the value that the
-//! loss set, and packets that left the network make room.
+//! Slow start, congestion avoidance and responses to loss of RFC 5681, with byte counting (RFC
+//! 3465). The fast recovery that gave NewReno its name (RFC 6582) is part of `episode`: there the
+//! window keeps the value that the loss set, and packets that left the network make room.
 
 use base::{Duration, Instant};
 
@@ -20,13 +20,14 @@ pub struct NewReno {
     pub(super) idle: Idle,
     /// Segments by which one acknowledgement may open the window in slow start: L of RFC 3465.
     abc_limit: u8,
-    /// Slow start follows a timeout, so that an acknowledgement opens the window by one segment at most (section
-    /// 2.3).
+    /// Slow start follows a timeout, so that an acknowledgement opens the window by one segment at
+    /// most (section 2.3).
     after_timeout: bool,
 }
 
-/// Whether enough of the window was used for it to grow. In slow start half of it suffices, since the window
-/// doubles (RFC 7661 calls this validated); in congestion avoidance there was no room for another segment.
+/// Whether enough of the window was used for it to grow. In slow start half of it suffices, since
+/// the window doubles (RFC 7661 calls this validated); in congestion avoidance there was no room
+/// for another segment.
 pub(super) fn is_used(cwnd: u64, ssthresh: u64, mss: u64, peak: u64) -> bool {
     if cwnd < ssthresh { peak.saturating_mul(2) > cwnd } else { peak + mss > cwnd }
 }
@@ -94,8 +95,9 @@ impl NewReno {
         }
     }
 
-    /// Halves the window (RFC 5681, section 3.2, steps 2 and 3; RFC 3168, section 6.1.2). Data that limited
-    /// transmit sent beyond the window does not count. A mark leaves at least one packet, a loss at least two.
+    /// Halves the window (RFC 5681, section 3.2, steps 2 and 3; RFC 3168, section 6.1.2). Data that
+    /// limited transmit sent beyond the window does not count. A mark leaves at least one
+    /// packet, a loss at least two.
     pub fn on_congestion(&mut self, congested: Congested) {
         let flight_size = congested.flight_size.min(self.cwnd);
         let least = if congested.signal == Signal::Ecn { 1 } else { 2 };
@@ -104,8 +106,8 @@ impl NewReno {
         self.bytes_acked = 0;
     }
 
-    /// Sets the window to one segment, then slow start (RFC 5681, section 3.1). A repeated timeout for the same
-    /// data leaves the threshold unchanged.
+    /// Sets the window to one segment, then slow start (RFC 5681, section 3.1). A repeated timeout
+    /// for the same data leaves the threshold unchanged.
     pub fn on_timeout(&mut self, timed_out: TimedOut) {
         if !timed_out.again {
             self.ssthresh = self.halved(timed_out.flight_size);

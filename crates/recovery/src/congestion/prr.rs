@@ -1,5 +1,6 @@
-//! Proportional rate reduction (RFC 9937): the amount that each acknowledgement of a recovery releases, so that the
-//! recovery ends with as much in flight as the controller wants, without a silence or a burst.
+//! Proportional rate reduction (RFC 9937): the amount that each acknowledgement of a recovery
+//! releases, so that the recovery ends with as much in flight as the controller wants, without a
+//! silence or a burst.
 
 /// A recovery in progress. All amounts are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +25,9 @@ pub struct PrrAck {
 }
 
 impl Prr {
-    /// Begins a recovery. `recover_fs`: bytes that may still be delivered: sent, and neither acknowledged
-    /// cumulatively nor reported by gap before the acknowledgement that begins the recovery.
+    /// Begins a recovery. `recover_fs`: bytes that may still be delivered: sent, and neither
+    /// acknowledged cumulatively nor reported by gap before the acknowledgement that begins the
+    /// recovery.
     pub fn new(recover_fs: u64, ssthresh: u64) -> Self {
         Prr { recover_fs, ssthresh, delivered: 0, out: 0 }
     }
@@ -40,13 +42,15 @@ impl Prr {
             let product = u128::from(self.delivered) * u128::from(self.ssthresh);
             let share = product.div_ceil(u128::from(self.recover_fs.max(1)));
             let share = u64::try_from(share).unwrap_or(u64::MAX).saturating_sub(self.out);
-            // At most as much in flight as when recovery began. An honest peer never exceeds this; one that revokes
-            // reports and repeats them would otherwise release any amount.
+            // At most as much in flight as when recovery began. An honest peer never exceeds this;
+            // one that revokes reports and repeats them would otherwise release any
+            // amount.
             share.min(self.recover_fs.saturating_sub(ack.in_flight))
         } else {
-            // The conservative bound, or slow start's while no further loss is found. A sender that counts segments
-            // rounds the quota up to one. Here up to a segment may leave beyond what was delivered, so that small
-            // packets, of which acknowledgements report few bytes, are not held back for each other.
+            // The conservative bound, or slow start's while no further loss is found. A sender that
+            // counts segments rounds the quota up to one. Here up to a segment may
+            // leave beyond what was delivered, so that small packets, of which
+            // acknowledgements report few bytes, are not held back for each other.
             let ahead = self.delivered.saturating_add(mss).saturating_sub(self.out).min(mss);
             let bound = self.delivered.saturating_sub(self.out).max(ack.delivered).max(ahead);
             let bound = if ack.safe { bound + mss } else { bound };
@@ -83,8 +87,8 @@ mod tests {
 
     const MSS: u64 = 1000;
 
-    /// Bytes that each acknowledgement releases: of `acks` segments in turn, with `in_flight` bytes in flight
-    /// before.
+    /// Bytes that each acknowledgement releases: of `acks` segments in turn, with `in_flight` bytes
+    /// in flight before.
     fn released(mut prr: Prr, mut in_flight: u64, lost: u64, acks: usize, safe: bool) -> Vec<u64> {
         in_flight -= lost;
         let step = |_| {
@@ -100,8 +104,9 @@ mod tests {
 
     #[test]
     fn one_loss_of_twenty_is_paced_evenly_down_to_half() {
-        // RecoverFS 20, ssthresh 10: one segment leaves for every two that are delivered. The sixteenth
-        // acknowledgement finds ten in flight, the target; from then on one leaves for each delivered.
+        // RecoverFS 20, ssthresh 10: one segment leaves for every two that are delivered. The
+        // sixteenth acknowledgement finds ten in flight, the target; from then on one
+        // leaves for each delivered.
         let sent = released(Prr::new(20 * MSS, 10 * MSS), 20 * MSS, MSS, 18, false);
         assert_eq!(sent, [0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1, 1]);
     }

@@ -44,7 +44,8 @@ impl Rfc9260 {
         } else {
             self.partial_bytes_acked += acked.bytes;
             if self.partial_bytes_acked > self.cwnd && !fully_used {
-                // The window was not fully used: the acknowledged bytes count for one window at most.
+                // The window was not fully used: the acknowledged bytes count for one window at
+                // most.
                 self.partial_bytes_acked = self.cwnd;
             }
             if self.partial_bytes_acked >= self.cwnd && fully_used {
@@ -59,12 +60,14 @@ impl Rfc9260 {
         }
     }
 
-    /// All data is acknowledged or abandoned: the count of acknowledged bytes begins again (section 7.2.2).
+    /// All data is acknowledged or abandoned: the count of acknowledged bytes begins again (section
+    /// 7.2.2).
     pub fn on_nothing_in_flight(&mut self) {
         self.partial_bytes_acked = 0;
     }
 
-    /// Halves the window in response to a loss found by acknowledgements (sections 7.2.3 and 7.2.4).
+    /// Halves the window in response to a loss found by acknowledgements (sections 7.2.3 and
+    /// 7.2.4).
     pub fn on_congestion(&mut self, _: Congested) {
         self.ssthresh = self.halved();
         self.cwnd = self.ssthresh;
@@ -96,8 +99,8 @@ impl Rfc9260 {
         self.cwnd > 4 * self.mss
     }
 
-    /// Called before data is sent after an idle period of `now - last_sent`: the window halves once per RTO without
-    /// data, and the threshold keeps its previous value (section 7.2.1).
+    /// Called before data is sent after an idle period of `now - last_sent`: the window halves once
+    /// per RTO without data, and the threshold keeps its previous value (section 7.2.1).
     pub fn on_send(&mut self, now: Instant, rto: Duration) {
         if let Some(last) = self.last_sent.replace(now) {
             let idle = now.since(last).as_nanos() / rto.as_nanos().max(1);

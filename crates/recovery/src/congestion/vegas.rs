@@ -1,5 +1,5 @@
-//! TCP Vegas (Brakmo and Peterson 1995; constants and corner cases as in ns-2): once per round trip the window is
-//! compared with what the path would carry without a queue.
+//! TCP Vegas (Brakmo and Peterson 1995; constants and corner cases as in ns-2): once per round trip
+//! the window is compared with what the path would carry without a queue.
 //!
 //! [`crate::loss::fine_grained`] has its fine-grained timer.
 
@@ -21,8 +21,8 @@ pub struct Vegas {
     /// BaseRTT: the shortest round trip ever.
     base_rtt: Option<Duration>,
     round: Round,
-    /// Whether the window doubles in this round trip of slow start: in every second one, so that the others compare
-    /// equal windows.
+    /// Whether the window doubles in this round trip of slow start: in every second one, so that
+    /// the others compare equal windows.
     doubles: bool,
 }
 
@@ -38,16 +38,16 @@ struct Round {
     peak: u64,
 }
 
-/// Bytes that the window keeps in the path's queues: `(expected - actual) · BaseRTT`, where the expected
-/// rate is `window / BaseRTT` and the actual one `window / rtt`.
+/// Bytes that the window keeps in the path's queues: `(expected - actual) · BaseRTT`, where the
+/// expected rate is `window / BaseRTT` and the actual one `window / rtt`.
 pub fn queued(window: u64, base_rtt: Duration, rtt: Duration) -> u64 {
     let (base, rtt) = (u128::from(base_rtt.as_nanos()), u128::from(rtt.as_nanos()));
     let longer = rtt.saturating_sub(base);
     (u128::from(window) * longer / rtt.max(1)) as u64
 }
 
-/// The window after a retransmission: three quarters; half if the data had been retransmitted before; two segments
-/// if it was three or fewer.
+/// The window after a retransmission: three quarters; half if the data had been retransmitted
+/// before; two segments if it was three or fewer.
 pub fn after_retransmission(window: u64, mss: u64, again: bool) -> u64 {
     if window <= 3 * mss {
         2 * mss
@@ -134,7 +134,8 @@ impl Vegas {
         }
     }
 
-    /// Responds to a retransmission by acknowledgements or by the fine-grained timer; a mark counts as one.
+    /// Responds to a retransmission by acknowledgements or by the fine-grained timer; a mark counts
+    /// as one.
     pub fn on_congestion(&mut self, congested: Congested) {
         let again = congested.again && congested.signal == Signal::Loss;
         let window = congested.flight_size.min(self.cwnd);

@@ -1,4 +1,5 @@
-//! Parts of an episode that only some policies use: the suspicion that it was needless (F-RTO, undo), and its pace.
+//! Parts of an episode that only some policies use: the suspicion that it was needless (F-RTO,
+//! undo), and its pace.
 
 use base::{Duration, Instant};
 
@@ -22,8 +23,8 @@ pub(super) struct Pacing {
 pub(super) struct Apart {
     /// The suspicion that the timeout was needless.
     pub(super) frto: Option<Frto>,
-    /// The window before it fell; outlives the episode until no acknowledgement can prove the reduction needless
-    /// any more.
+    /// The window before it fell; outlives the episode until no acknowledgement can prove the
+    /// reduction needless any more.
     pub(super) undo: Option<Undo>,
     pub(super) pacing: Option<Pacing>,
 }
@@ -63,8 +64,8 @@ impl Episode {
         self.apart().and_then(|apart| apart.frto.as_ref()).is_some_and(Frto::holds_back)
     }
 
-    /// Judges the last timeout by an acknowledgement (RFC 5682). `lowest_once`: the lowest newly acknowledged unit
-    /// that had been sent once only.
+    /// Judges the last timeout by an acknowledgement (RFC 5682). `lowest_once`: the lowest newly
+    /// acknowledged unit that had been sent once only.
     pub(crate) fn judge_timeout(
         &mut self,
         lowest_once: Option<u64>,
@@ -79,9 +80,9 @@ impl Episode {
         Some(verdict)
     }
 
-    /// Whether an acknowledgement proves that nothing was lost (RFC 3708, RFC 3522). `needless`: number of units
-    /// that the peer reports as duplicates; `echoed`: instant of the echoed timestamp; `delivered`: the latest
-    /// packet found delivered.
+    /// Whether an acknowledgement proves that nothing was lost (RFC 3708, RFC 3522). `needless`:
+    /// number of units that the peer reports as duplicates; `echoed`: instant of the echoed
+    /// timestamp; `delivered`: the latest packet found delivered.
     pub(crate) fn judge_loss(
         &mut self,
         ledger: &Ledger,

@@ -11,7 +11,8 @@ impl Episode {
         }
     }
 
-    /// An acknowledgement arrived in fast recovery: a packet left the count, or two at a partial one.
+    /// An acknowledgement arrived in fast recovery: a packet left the count, or two at a partial
+    /// one.
     pub(crate) fn drain_pipe(&mut self, partial: bool) {
         if let Some(pipe) = self.pipe_mut() {
             *pipe = pipe.saturating_sub(if partial { 2 } else { 1 });

@@ -1,5 +1,5 @@
-//! Abandoned units: they are neither in flight nor retransmitted, and only wait for the cumulative point to pass
-//! them (partial reliability, RFC 3758).
+//! Abandoned units: they are neither in flight nor retransmitted, and only wait for the cumulative
+//! point to pass them (partial reliability, RFC 3758).
 
 use core::ops::Range;
 
@@ -44,8 +44,8 @@ impl Ledger {
         }
     }
 
-    /// Adds a unit that is abandoned before it was ever sent, and returns its number: it stands for data that no
-    /// packet will carry. Not allowed while a packet is being built.
+    /// Adds a unit that is abandoned before it was ever sent, and returns its number: it stands for
+    /// data that no packet will carry. Not allowed while a packet is being built.
     pub fn append_abandoned(&mut self) -> u64 {
         let start = self.next_unit;
         self.next_unit += 1;

@@ -27,13 +27,13 @@ pub struct PathAck {
     pub highest_unit: Option<u64>,
     /// Transmission of the timed packet, if its acknowledgement is unambiguous (Karn's rule).
     pub timed_sent_at: Option<Instant>,
-    /// Whether newly acknowledged data had travelled on this path only: then the path works, or worked when the
-    /// data was first sent.
+    /// Whether newly acknowledged data had travelled on this path only: then the path works, or
+    /// worked when the data was first sent.
     pub proven: bool,
     /// Latest transmission of such data that was neither retransmitted nor declared lost.
     pub certain_sent_at: Option<Instant>,
-    /// Units declared lost on this path that had arrived: acknowledged before their retransmission, or
-    /// retransmitted needlessly.
+    /// Units declared lost on this path that had arrived: acknowledged before their
+    /// retransmission, or retransmitted needlessly.
     pub spurious: u32,
     /// Transmission of the latest packet found delivered.
     pub largest_sent_at: Option<Instant>,
@@ -47,7 +47,8 @@ pub struct PathAck {
     pub largest_copies: bool,
     /// Whether the data found delivered in it had been sent before.
     pub largest_resent: bool,
-    /// Whether none of the data found delivered in it had been sent before or copied to another path.
+    /// Whether none of the data found delivered in it had been sent before or copied to another
+    /// path.
     pub largest_fresh: bool,
     /// Whether only part of it was found delivered, and that beyond the cumulative point.
     pub largest_partly: bool,
@@ -55,20 +56,22 @@ pub struct PathAck {
     pub timed_bundled: Option<PacketNumber>,
     /// The lowest newly acknowledged unit that had been sent once only.
     pub lowest_once: Option<u64>,
-    /// First transmission of newly acknowledged data that was sent once and lies below data acknowledged earlier,
-    /// which is evidence of reordering.
+    /// First transmission of newly acknowledged data that was sent once and lies below data
+    /// acknowledged earlier, which is evidence of reordering.
     pub reordered: Option<Instant>,
     /// Whether data was newly reported beyond the cumulative point.
     pub by_gap: bool,
     /// Units declared lost on this path and retransmitted that the peer reports as duplicates.
     pub needless: u32,
-    /// Round trip of retransmitted data from its first transmission, which is proven to have arrived.
+    /// Round trip of retransmitted data from its first transmission, which is proven to have
+    /// arrived.
     pub proven_rtt: Option<Trip>,
     /// Duration of such a round trip, if an acknowledgement may have been lost before this one.
     pub doubtful_rtt: Option<Duration>,
     /// Time from a retransmission to the report that it was needless.
     pub again_took: Option<Duration>,
-    /// First transmission of data that was retransmitted although its acknowledgement was already under way.
+    /// First transmission of data that was retransmitted although its acknowledgement was already
+    /// under way.
     pub early: Option<Instant>,
 }
 
@@ -94,8 +97,9 @@ fn time_by_largest(news: &mut PathAck) {
 }
 
 impl Ledger {
-    /// Applies an acknowledgement. One beyond the data sent has no effect, and neither has a complete one that a
-    /// later one overtook; where reports add up, an older one may still bring news.
+    /// Applies an acknowledgement. One beyond the data sent has no effect, and neither has a
+    /// complete one that a later one overtook; where reports add up, an older one may still
+    /// bring news.
     #[inline]
     pub fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) -> AckReport {
         // A report is large, and not moved.
@@ -159,8 +163,8 @@ impl Ledger {
         }
     }
 
-    /// Handles a timed packet that was copied into later packets and is acknowledged together with one of them:
-    /// nothing shows which of them arrived, except that the latest did.
+    /// Handles a timed packet that was copied into later packets and is acknowledged together with
+    /// one of them: nothing shows which of them arrived, except that the latest did.
     fn settle_timing(&self, report: &mut AckReport) {
         for news in report.paths.values_mut() {
             if news.timed_bundled.is_some_and(|timed| news.largest_packet != Some(timed)) {
@@ -181,14 +185,16 @@ impl Ledger {
         }
     }
 
-    /// A unit that was lost on `path` and sent again is acknowledged: duplicates of it may be reported.
+    /// A unit that was lost on `path` and sent again is acknowledged: duplicates of it may be
+    /// reported.
     #[cold]
     fn remember_resent(&mut self, now: Instant, unit: u64, path: PathId) {
         let first_at = self.repeated.first_sent_at(unit).unwrap_or(now);
         self.resent.push(unit, path, reported_until(first_at, now));
     }
 
-    /// Acknowledges unit `index`: takes it out of flight, finds its packet delivered, and reports it.
+    /// Acknowledges unit `index`: takes it out of flight, finds its packet delivered, and reports
+    /// it.
     pub(super) fn acknowledge(&mut self, index: usize, cumulative: bool, report: &mut AckReport) {
         let unit = &mut self.units[index];
         if unit.state == UnitState::Abandoned {
@@ -250,8 +256,9 @@ impl Ledger {
         }
     }
 
-    /// A unit of the packet at `at` arrived. A retransmitted unit may have arrived by an earlier packet, so a packet
-    /// is settled only when none of its units is in flight. Returns whether it is.
+    /// A unit of the packet at `at` arrived. A retransmitted unit may have arrived by an earlier
+    /// packet, so a packet is settled only when none of its units is in flight. Returns whether
+    /// it is.
     fn deliver_unit(
         &mut self,
         at: usize,

@@ -43,8 +43,8 @@ impl Ledger {
         })
     }
 
-    /// Takes the unit in flight that begins at `start` for lost; it waits for retransmission on `target`. Returns whether no
-    /// unit of its packet is in flight any more.
+    /// Takes the unit in flight that begins at `start` for lost; it waits for retransmission on
+    /// `target`. Returns whether no unit of its packet is in flight any more.
     pub(crate) fn lose_found(&mut self, start: u64, target: PathId, cause: Cause) -> bool {
         let found = self.locate(start);
         let Some(index) = found.filter(|index| self.units[*index].state == UnitState::Outstanding)

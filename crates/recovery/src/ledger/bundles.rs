@@ -1,5 +1,6 @@
-//! Copies of units in flight that ride along with other data on the same path (redundant data bundling, Evensen et
-//! al. 2008; Opstad 2015): which loss a copy repaired, and which copy was needless.
+//! Copies of units in flight that ride along with other data on the same path (redundant data
+//! bundling, Evensen et al. 2008; Opstad 2015): which loss a copy repaired, and which copy was
+//! needless.
 
 use base::Instant;
 use smallvec::SmallVec;
@@ -32,27 +33,29 @@ pub(super) struct DeliveredBundle {
 /// News of an acknowledgement about copies that rode along.
 #[derive(Clone, Debug, Default)]
 pub struct BundleReport {
-    /// Newly acknowledged units that had been copied, each with the packet that first carried it, ascending.
+    /// Newly acknowledged units that had been copied, each with the packet that first carried it,
+    /// ascending.
     pub(super) copied: SmallVec<[(u64, PacketNumber); 2]>,
     /// Newly delivered packets with copies.
     pub(super) delivered: SmallVec<[DeliveredBundle; 2]>,
-    /// Units that, as far as acknowledgements show, arrived first in a copy that rode along: their own packet was
-    /// lost.
+    /// Units that, as far as acknowledgements show, arrived first in a copy that rode along: their
+    /// own packet was lost.
     pub repaired: u32,
     /// Packets delivered whose copies repaired a loss.
     pub hits: u32,
     /// Packets delivered whose copies were not needed.
     pub misses: u32,
-    /// Whether the peer reported copies as needless: from then on it is known to send such reports.
+    /// Whether the peer reported copies as needless: from then on it is known to send such
+    /// reports.
     pub vetoed: bool,
 }
 
 impl Ledger {
-    /// Adds a copy of a unit in flight on `path` to the packet being built for it. Returns its weight, or `None` if
-    /// it is not in flight there.
+    /// Adds a copy of a unit in flight on `path` to the packet being built for it. Returns its
+    /// weight, or `None` if it is not in flight there.
     ///
-    /// A copy does not count as in flight. The unit's acknowledgement is no RTT sample any more, but that of the
-    /// new data beside it is.
+    /// A copy does not count as in flight. The unit's acknowledgement is no RTT sample any more,
+    /// but that of the new data beside it is.
     pub fn draft_along(&mut self, path: PathId, start: u64) -> Option<u32> {
         let index = self.locate(start)?;
         let unit = &mut self.units[index];
@@ -86,8 +89,8 @@ impl Ledger {
         Some(self.packet(packet + 1)?.sent_at)
     }
 
-    /// The units below `start` that may ride along before it, from the nearest on. Reported units are skipped
-    /// (`skips`), or ride along too if all must touch.
+    /// The units below `start` that may ride along before it, from the nearest on. Reported units
+    /// are skipped (`skips`), or ride along too if all must touch.
     pub fn units_before(
         &self,
         path: PathId,
@@ -109,8 +112,8 @@ impl Ledger {
         rides.filter(needed).map(|unit| (unit.start, unit.weight))
     }
 
-    /// The units in flight from `start` on, ascending, which may ride along behind data that ends there. Reported
-    /// units are skipped (`skips`), or end the list if all must touch.
+    /// The units in flight from `start` on, ascending, which may ride along behind data that ends
+    /// there. Reported units are skipped (`skips`), or end the list if all must touch.
     pub fn units_from(
         &self,
         path: PathId,
@@ -132,11 +135,12 @@ impl Ledger {
         rides.filter(needed).map(|unit| (unit.start, unit.weight))
     }
 
-    /// An acknowledgement that covers both a unit and a later packet with its copy shows that the unit's own packet
-    /// was lost, which would otherwise have been acknowledged by itself. If the receiver delayed the
-    /// acknowledgement, the copy was a duplicate instead, and a peer that reports duplicates says so (`needless`).
-    /// Copies that rode behind retransmitted data prove nothing if the peer does not report gaps (`reports`): the
-    /// copied units may have waited for that data.
+    /// An acknowledgement that covers both a unit and a later packet with its copy shows that the
+    /// unit's own packet was lost, which would otherwise have been acknowledged by itself. If
+    /// the receiver delayed the acknowledgement, the copy was a duplicate instead, and a peer
+    /// that reports duplicates says so (`needless`). Copies that rode behind retransmitted data
+    /// prove nothing if the peer does not report gaps (`reports`): the copied units may have
+    /// waited for that data.
     #[inline(never)]
     pub(super) fn judge_bundles(
         &self,

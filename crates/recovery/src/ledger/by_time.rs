@@ -18,8 +18,9 @@ pub struct Overdue {
 }
 
 impl Ledger {
-    /// Declares lost the packets in flight on `path` whose `deadline` has come. `deadline` is called in sending
-    /// order, until a packet has none or a later one. Lost units wait for retransmission on `target`.
+    /// Declares lost the packets in flight on `path` whose `deadline` has come. `deadline` is
+    /// called in sending order, until a packet has none or a later one. Lost units wait for
+    /// retransmission on `target`.
     pub fn lose_overdue(
         &mut self,
         now: Instant,
@@ -61,8 +62,8 @@ impl Ledger {
         self.units.front().filter(again).map(|unit| unit.packet)
     }
 
-    /// Declares the last packet sent on `path` lost: its units wait for retransmission on `target`. Returns
-    /// whether any was lost.
+    /// Declares the last packet sent on `path` lost: its units wait for retransmission on `target`.
+    /// Returns whether any was lost.
     pub fn lose_last(&mut self, path: PathId, target: PathId, cause: Cause) -> bool {
         let tail = self.paths.get(path).and_then(|list| list.tail());
         let lost = tail.is_some_and(|number| self.lose_packet(number, target, true, cause));
@@ -70,8 +71,8 @@ impl Ledger {
         lost
     }
 
-    /// Lets the data of a packet in flight be sent once more on its path without evidence of a loss. Returns false
-    /// if the packet is no longer in flight.
+    /// Lets the data of a packet in flight be sent once more on its path without evidence of a
+    /// loss. Returns false if the packet is no longer in flight.
     pub fn copy_packet(&mut self, packet: PacketNumber) -> bool {
         let Some(path) = self.packet(packet).map(|packet| packet.path) else { return false };
         let copied = self.lose_packet(packet, path, false, Cause::Copy);
@@ -79,8 +80,9 @@ impl Ledger {
         copied
     }
 
-    /// Returns to flight the units of `path` that an expired timer declared lost and that still wait for
-    /// retransmission, on whatever path. They count as sent now, so that later evidence or the timer decides.
+    /// Returns to flight the units of `path` that an expired timer declared lost and that still
+    /// wait for retransmission, on whatever path. They count as sent now, so that later
+    /// evidence or the timer decides.
     pub fn revive(&mut self, now: Instant, path: PathId) {
         for target in self.paths.ids() {
             for start in core::mem::take(&mut self.paths[target].lost) {

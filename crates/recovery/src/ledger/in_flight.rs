@@ -1,5 +1,5 @@
-//! A path's packets in flight: the ends of the list that the packets form, and the units that wait for
-//! retransmission on the path.
+//! A path's packets in flight: the ends of the list that the packets form, and the units that wait
+//! for retransmission on the path.
 
 use std::collections::BTreeSet;
 
@@ -13,8 +13,8 @@ pub(super) struct InFlight {
     pub(super) flight: Flight,
     /// Number of them that carry a retransmission.
     pub(super) resending: u32,
-    /// The packet whose round trip is measured: one at a time, hence once per round trip (RFC 9260, section 6.3.1,
-    /// rule C4), and never one with retransmitted data (rule C5).
+    /// The packet whose round trip is measured: one at a time, hence once per round trip (RFC
+    /// 9260, section 6.3.1, rule C4), and never one with retransmitted data (rule C5).
     pub(super) timed: Option<PacketNumber>,
     /// Units that wait for retransmission on this path, wherever they were lost.
     pub(super) lost: BTreeSet<u64>,

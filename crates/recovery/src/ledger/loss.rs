@@ -22,9 +22,10 @@ impl Ledger {
         oldest.is_some_and(|oldest| oldest < before)
     }
 
-    /// Counts a miss indication for every packet in flight on `path` that was sent before packet `before` and
-    /// carries a unit below `below`, and declares lost those that reach `threshold`. Units that were
-    /// fast-retransmitted before are lost again only if `repeat`. Lost units wait for retransmission on `target`.
+    /// Counts a miss indication for every packet in flight on `path` that was sent before packet
+    /// `before` and carries a unit below `below`, and declares lost those that reach
+    /// `threshold`. Units that were fast-retransmitted before are lost again only if `repeat`.
+    /// Lost units wait for retransmission on `target`.
     #[expect(clippy::too_many_arguments, reason = "a verdict needs all of its terms")]
     pub fn indicate_misses(
         &mut self,
@@ -57,9 +58,9 @@ impl Ledger {
         misses
     }
 
-    /// Declares lost the packets in flight on `path` that were sent at or before `sent_by`, and always the oldest
-    /// packet: its units with `cause`, the others as bundled. They wait for retransmission on `target`. Returns the
-    /// number of packets lost.
+    /// Declares lost the packets in flight on `path` that were sent at or before `sent_by`, and
+    /// always the oldest packet: its units with `cause`, the others as bundled. They wait for
+    /// retransmission on `target`. Returns the number of packets lost.
     pub fn lose_sent_by(
         &mut self,
         path: PathId,
@@ -118,7 +119,8 @@ impl Ledger {
         lost > 0
     }
 
-    /// Declares an outstanding unit lost, which is to be retransmitted on `target`. The caller updates its packet.
+    /// Declares an outstanding unit lost, which is to be retransmitted on `target`. The caller
+    /// updates its packet.
     pub(super) fn lose_unit(&mut self, index: usize, target: PathId, cause: Cause) {
         let unit = &self.units[index];
         // With copies, nothing shows whether the first transmission or a copy arrived.

@@ -43,7 +43,8 @@ pub(super) struct Packet {
     pub(super) asked: bool,
     /// Number of acknowledgements that reported later packets but not this one.
     pub(super) misses: u8,
-    /// Units in flight in this packet: neither acknowledged nor lost nor carried by a later packet.
+    /// Units in flight in this packet: neither acknowledged nor lost nor carried by a later
+    /// packet.
     pub(super) live: u16,
     /// Copies of units in flight that ride along.
     pub(super) along: Along,
@@ -130,7 +131,8 @@ impl Ledger {
         self.packets.get_mut(index)
     }
 
-    /// Index of a packet: its distance from the first, unless settled packets before it were removed.
+    /// Index of a packet: its distance from the first, unless settled packets before it were
+    /// removed.
     #[inline]
     pub(super) fn locate_packet(&self, number: PacketNumber) -> Option<usize> {
         let guess = number.checked_sub(self.packets.front()?.number)? as usize;
@@ -202,8 +204,9 @@ impl Ledger {
         while self.packets.front().is_some_and(|packet| packet.state != PacketState::InFlight) {
             self.packets.pop_front();
         }
-        // A packet that stays in flight keeps all later ones. A peer that reports gaps and revokes the reports
-        // could let them pile up without end: once they outnumber those in flight, they are removed.
+        // A packet that stays in flight keeps all later ones. A peer that reports gaps and revokes
+        // the reports could let them pile up without end: once they outnumber those in
+        // flight, they are removed.
         if self.packets.len() > SETTLED_SPARE {
             let in_flight = |path: &InFlight| path.flight.packets as usize;
             let in_flight: usize = self.paths.values().map(in_flight).sum();

@@ -29,11 +29,11 @@ impl Ledger {
         self.paths.get(path).map_or(0, |list| list.redundant)
     }
 
-    /// Sends a copy of a unit in flight on another path on `path`. Returns its weight, or `None` if the unit is not
-    /// in flight elsewhere or has a copy there already.
+    /// Sends a copy of a unit in flight on another path on `path`. Returns its weight, or `None` if
+    /// the unit is not in flight elsewhere or has a copy there already.
     ///
-    /// A copy does not count as in flight, nor as evidence of loss: the unit is acknowledged whichever of the two
-    /// arrives, and its acknowledgement is an RTT sample of neither path.
+    /// A copy does not count as in flight, nor as evidence of loss: the unit is acknowledged
+    /// whichever of the two arrives, and its acknowledgement is an RTT sample of neither path.
     pub fn send_copy(&mut self, path: PathId, start: u64) -> Option<u32> {
         let index = self.locate(start)?;
         let unit = &mut self.units[index];

@@ -1,4 +1,5 @@
-//! Evidence of loss by position (RFC 6675): what the peer reports above a unit, however often the unit was sent.
+//! Evidence of loss by position (RFC 6675): what the peer reports above a unit, however often the
+//! unit was sent.
 
 use base::Instant;
 
@@ -12,9 +13,10 @@ impl Ledger {
         self.reports.lost_below(threshold, mss)
     }
 
-    /// Declares lost the units below `limit` that were sent once, are in flight and were not judged before; they
-    /// wait for retransmission on `target`. For a unit sent twice without being declared lost, the first
-    /// transmission leaves the flight. Returns the number of packets that lost data.
+    /// Declares lost the units below `limit` that were sent once, are in flight and were not judged
+    /// before; they wait for retransmission on `target`. For a unit sent twice without being
+    /// declared lost, the first transmission leaves the flight. Returns the number of packets
+    /// that lost data.
     pub fn lose_below(&mut self, limit: u64, target: PathId, cause: Cause) -> u32 {
         let mut index = self.first_at_or_after(self.judged_below.max(self.cumulative));
         let mut lost = 0;
@@ -34,8 +36,9 @@ impl Ledger {
         lost
     }
 
-    /// Declares the unit at the cumulative point lost, if it is in flight, and, unless `repeat`, was sent only
-    /// once: it waits for retransmission on `target`. Returns whether it was lost.
+    /// Declares the unit at the cumulative point lost, if it is in flight, and, unless `repeat`,
+    /// was sent only once: it waits for retransmission on `target`. Returns whether it was
+    /// lost.
     pub fn lose_first(&mut self, target: PathId, repeat: bool, cause: Cause) -> bool {
         let in_flight = self.units.front().is_some_and(|unit| {
             unit.state == UnitState::Outstanding && (repeat || unit.transmissions == 1)
@@ -71,8 +74,8 @@ impl Ledger {
         self.packet(unit.packet).map(|packet| packet.sent_at)
     }
 
-    /// The lowest unit at or after `from` and below `below` that is in flight, not reported and was sent once, with
-    /// its weight.
+    /// The lowest unit at or after `from` and below `below` that is in flight, not reported and was
+    /// sent once, with its weight.
     pub fn next_in_flight(&self, from: u64, below: u64) -> Option<(u64, u32)> {
         let mut at = from.max(self.cumulative);
         loop {
@@ -96,8 +99,8 @@ impl Ledger {
         self.units.back().filter(once).map(|unit| (unit.start, unit.weight))
     }
 
-    /// Adds a unit in flight to the packet being built for `path` without declaring it lost: both transmissions
-    /// count as in flight. Returns the number of its retransmission.
+    /// Adds a unit in flight to the packet being built for `path` without declaring it lost: both
+    /// transmissions count as in flight. Returns the number of its retransmission.
     pub fn draft_double(&mut self, path: PathId, start: u64) -> Option<u8> {
         let index = self.locate(start)?;
         let packet = self.next_packet;

@@ -2,8 +2,8 @@
 
 use core::ops::Range;
 
-/// Calls `each` with the parts of `from` that are not in `minus`; both ascend without overlap. Takes one pass over
-/// both.
+/// Calls `each` with the parts of `from` that are not in `minus`; both ascend without overlap.
+/// Takes one pass over both.
 pub(super) fn subtract(
     from: impl IntoIterator<Item = Range<u64>>,
     minus: impl IntoIterator<Item = Range<u64>>,

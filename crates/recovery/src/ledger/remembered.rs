@@ -11,13 +11,15 @@ pub(super) struct Remembered<T, const MOST: usize>(Option<Box<Items<T>>>);
 #[derive(Clone, Debug)]
 struct Items<T> {
     list: VecDeque<T>,
-    /// No item is to be forgotten before this instant. Every acknowledgement asks, and must not read the list for that.
+    /// No item is to be forgotten before this instant. Every acknowledgement asks, and must not
+    /// read the list for that.
     due: Instant,
 }
 
 /// An item that is forgotten some time.
 pub(super) trait Passing {
-    /// The last instant at which it is remembered; [`Instant::FAR_FUTURE`] if that is not known yet.
+    /// The last instant at which it is remembered; [`Instant::FAR_FUTURE`] if that is not known
+    /// yet.
     fn until(&self) -> Instant;
 }
 
@@ -43,7 +45,8 @@ impl<T, const MOST: usize> Remembered<T, MOST> {
         self.0.iter().flat_map(|items| items.list.iter())
     }
 
-    /// The items, the oldest first. [`Remembered::on_until`] follows if one is to be forgotten earlier than before.
+    /// The items, the oldest first. [`Remembered::on_until`] follows if one is to be forgotten
+    /// earlier than before.
     pub(super) fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut T> {
         self.0.iter_mut().flat_map(|items| items.list.iter_mut())
     }
@@ -55,7 +58,8 @@ impl<T, const MOST: usize> Remembered<T, MOST> {
         }
     }
 
-    /// Forgets the items for which `keep` is false, and frees the memory that the others do not need.
+    /// Forgets the items for which `keep` is false, and frees the memory that the others do not
+    /// need.
     pub(super) fn retain(&mut self, keep: impl FnMut(&mut T) -> bool) {
         let Some(items) = self.0.as_deref_mut() else { return };
         items.list.retain_mut(keep);

@@ -1,6 +1,7 @@
-//! First transmissions of retransmitted units: the acknowledgement of such a unit is an RTT sample of the first
-//! transmission once that one is proven to have arrived. Karn's algorithm takes no such samples, which leaves a
-//! sender whose timeout is below the round trip without any sample for ever.
+//! First transmissions of retransmitted units: the acknowledgement of such a unit is an RTT sample
+//! of the first transmission once that one is proven to have arrived. Karn's algorithm takes no
+//! such samples, which leaves a sender whose timeout is below the round trip without any sample for
+//! ever.
 
 use core::ops::Range;
 
@@ -12,11 +13,13 @@ use crate::path_id::PathId;
 /// Most units remembered; the oldest makes room.
 const MEMORY: usize = 32;
 
-/// Least time for which a unit is remembered after its acknowledgement: delay and jitter of a duplicate's report.
+/// Least time for which a unit is remembered after its acknowledgement: delay and jitter of a
+/// duplicate's report.
 const LEAST_MEMORY: Duration = Duration::from_secs(10);
 
-/// Time until which the peer may report duplicates of a unit first sent at `first_at` and acknowledged at `acked_at`.
-/// Its last retransmission had left by then, and the report of that one takes no longer than the acknowledgement did.
+/// Time until which the peer may report duplicates of a unit first sent at `first_at` and
+/// acknowledged at `acked_at`. Its last retransmission had left by then, and the report of that one
+/// takes no longer than the acknowledgement did.
 pub(super) fn reported_until(first_at: Instant, acked_at: Instant) -> Instant {
     acked_at + LEAST_MEMORY.max(acked_at.since(first_at) * 2)
 }
@@ -63,7 +66,8 @@ struct Repeated {
     /// Number of its retransmissions, and of the duplicates that the peer reported.
     again: u8,
     reported: u8,
-    /// Copies of it left beside other data, so that nothing shows which transmission arrived first.
+    /// Copies of it left beside other data, so that nothing shows which transmission arrived
+    /// first.
     copied: bool,
     /// Whether its first retransmission left before any evidence of a loss.
     ahead: bool,
@@ -89,8 +93,8 @@ impl Passing for Repeated {
 pub struct AgainAcked {
     /// The latest of those retransmitted once and never copied.
     pub once: Option<Repetition>,
-    /// The latest that is newly acknowledged, however often it was sent, with its last transmission; not if that
-    /// was a copy before any evidence of a loss.
+    /// The latest that is newly acknowledged, however often it was sent, with its last
+    /// transmission; not if that was a copy before any evidence of a loss.
     pub latest: Option<Repetition>,
     /// The latest whose only retransmission left before any evidence of a loss.
     pub ahead: Option<Repetition>,
@@ -104,7 +108,8 @@ pub(super) struct RepeatedUnits {
     waiting: u8,
     /// Whether some of them are in the packet being built.
     drafted: bool,
-    /// Whether a unit is forgotten once the cumulative point has passed it, since no duplicate report teaches anything.
+    /// Whether a unit is forgotten once the cumulative point has passed it, since no duplicate
+    /// report teaches anything.
     brief: bool,
 }
 
@@ -114,13 +119,14 @@ impl RepeatedUnits {
         RepeatedUnits { brief: self.brief, ..RepeatedUnits::default() }
     }
 
-    /// Sets whether duplicate reports of acknowledged units teach something; without, these are not remembered.
+    /// Sets whether duplicate reports of acknowledged units teach something; without, these are not
+    /// remembered.
     pub(super) fn set_teaching(&mut self, teaching: bool) {
         self.brief = !teaching;
     }
 
-    /// Records that a unit first sent at `first_at` on `path` is declared lost, or is sent again `ahead` of any
-    /// evidence of that; `copied`: copies of it left.
+    /// Records that a unit first sent at `first_at` on `path` is declared lost, or is sent again
+    /// `ahead` of any evidence of that; `copied`: copies of it left.
     pub(super) fn on_lost(
         &mut self,
         unit: u64,
@@ -163,7 +169,8 @@ impl RepeatedUnits {
         }
     }
 
-    /// Units that are not acknowledged, the latest first: these are mostly the latest, and the others are not read.
+    /// Units that are not acknowledged, the latest first: these are mostly the latest, and the
+    /// others are not read.
     fn waiting(&mut self) -> impl Iterator<Item = &mut Repeated> {
         let waiting = self.known.iter_mut().rev().filter(|one| one.acked_at.is_none());
         waiting.take(self.waiting.into())
@@ -174,8 +181,8 @@ impl RepeatedUnits {
         self.known.iter().rev().find(|one| one.unit == unit).map(|one| one.first_at)
     }
 
-    /// Processes an acknowledgement of all units below `cumulative`; `acked` tells whether a unit beyond is
-    /// acknowledged. Units that no report can concern any more are forgotten.
+    /// Processes an acknowledgement of all units below `cumulative`; `acked` tells whether a unit
+    /// beyond is acknowledged. Units that no report can concern any more are forgotten.
     pub(super) fn on_ack(
         &mut self,
         now: Instant,
@@ -235,10 +242,11 @@ impl RepeatedUnits {
         told
     }
 
-    /// The peer reports duplicates of the units of `range`. Once all retransmissions of a unit are reported, its
-    /// first transmission has arrived too, and the first acknowledgement measures it, since nothing is acknowledged
-    /// before the first arrival. A report in the first acknowledgement leaves it in doubt: an earlier SACK was
-    /// lost, or delayed until the duplicate arrived. Returns path and first transmission of a unit that had been
+    /// The peer reports duplicates of the units of `range`. Once all retransmissions of a unit are
+    /// reported, its first transmission has arrived too, and the first acknowledgement measures
+    /// it, since nothing is acknowledged before the first arrival. A report in the first
+    /// acknowledgement leaves it in doubt: an earlier SACK was lost, or delayed until the
+    /// duplicate arrived. Returns path and first transmission of a unit that had been
     /// acknowledged before: its retransmission was early.
     pub(super) fn on_duplicates(
         &mut self,

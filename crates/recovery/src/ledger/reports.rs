@@ -1,5 +1,5 @@
-//! The peer's reports beyond the cumulative point: reports that replace each other or add up, revoked reports, and
-//! reports of needless copies.
+//! The peer's reports beyond the cumulative point: reports that replace each other or add up,
+//! revoked reports, and reports of needless copies.
 
 use core::ops::Range;
 
@@ -90,9 +90,9 @@ impl Ledger {
         }
     }
 
-    /// The peer revoked a report (RFC 9260, section 6.2.1; RFC 2018, section 8): its units count as sent once more,
-    /// now, so that later evidence or the timer decides; the report may also have been overtaken. A peer that does
-    /// so repeatedly is not believed any more.
+    /// The peer revoked a report (RFC 9260, section 6.2.1; RFC 2018, section 8): its units count as
+    /// sent once more, now, so that later evidence or the timer decides; the report may also
+    /// have been overtaken. A peer that does so repeatedly is not believed any more.
     pub(super) fn renege_range(&mut self, now: Instant, range: Range<u64>) {
         let mut index = self.first_at_or_after(range.start.max(self.cumulative));
         let mut draft = Draft::default();
@@ -118,14 +118,15 @@ impl Ledger {
             self.push_packet(now, path, draft);
         }
         if self.reneged > RENEGED_SPARE {
-            // Reporting everything and revoking it again would cost the sender the whole queue each time.
+            // Reporting everything and revoking it again would cost the sender the whole queue each
+            // time.
             self.distrusted_below = self.next_unit;
             self.reneged = 0;
         }
     }
 
-    /// Forgets all reports (RFC 2018, section 8): the reported units are to be retransmitted on `target` like all
-    /// others, unless the cumulative point passes them first.
+    /// Forgets all reports (RFC 2018, section 8): the reported units are to be retransmitted on
+    /// `target` like all others, unless the cumulative point passes them first.
     pub fn forget_reports(&mut self, target: PathId, cause: Cause) {
         if self.reports.is_empty() {
             return;
@@ -144,16 +145,16 @@ impl Ledger {
         }
     }
 
-    /// Whether the peer reported the unit at the cumulative point, which is only possible if it discarded received
-    /// data (RFC 2018, section 8).
+    /// Whether the peer reported the unit at the cumulative point, which is only possible if it
+    /// discarded received data (RFC 2018, section 8).
     pub fn has_reneged(&self) -> bool {
         self.units.front().is_some_and(|unit| unit.state == UnitState::GapAcked)
     }
 
     // ---- needless copies -----------------------------------------------------------------------
 
-    /// Applies a report that a range arrived more than once: its retransmissions were needless, and the path on
-    /// which it had been declared lost had delivered it.
+    /// Applies a report that a range arrived more than once: its retransmissions were needless, and
+    /// the path on which it had been declared lost had delivered it.
     #[cold]
     pub(super) fn count_needless(
         &mut self,
@@ -193,8 +194,8 @@ impl Ledger {
         }
     }
 
-    /// Counts one needless copy: forgets the transmission that a duplicate report refers to, and returns the path
-    /// on which the unit had been declared lost.
+    /// Counts one needless copy: forgets the transmission that a duplicate report refers to, and
+    /// returns the path on which the unit had been declared lost.
     fn accuse(&mut self, duplicate: u64) -> Option<PathId> {
         let index = self.locate(duplicate)?;
         let unit = &mut self.units[index];

@@ -1,5 +1,5 @@
-//! Acknowledged units that were sent more than once: a duplicate report of one accuses the path on which it had been
-//! declared lost.
+//! Acknowledged units that were sent more than once: a duplicate report of one accuses the path on
+//! which it had been declared lost.
 
 use core::ops::Range;
 
@@ -11,15 +11,16 @@ use crate::path_id::PathId;
 /// Most units remembered; the oldest makes room.
 const MEMORY: usize = 64;
 
-/// Nanoseconds by which the end of a memory may come too late: the path takes the low byte of the instant.
+/// Nanoseconds by which the end of a memory may come too late: the path takes the low byte of the
+/// instant.
 const ROUNDING: u64 = 1 << 8;
 
 /// A unit in two words, since a path with frequent losses has many of them.
 #[derive(Clone, Copy, Debug)]
 struct Resent {
     unit: u64,
-    /// Time until which the peer may report duplicates of it, in nanoseconds, rounded up; in the low byte the path on
-    /// which it had been declared lost.
+    /// Time until which the peer may report duplicates of it, in nanoseconds, rounded up; in the
+    /// low byte the path on which it had been declared lost.
     until_and_path: u64,
 }
 
@@ -40,17 +41,20 @@ impl Passing for Resent {
     }
 }
 
-/// The latest acknowledged units that were sent more than once, while the peer may report duplicates of them.
+/// The latest acknowledged units that were sent more than once, while the peer may report
+/// duplicates of them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ResentUnits(Remembered<Resent, MEMORY>);
 
 impl ResentUnits {
-    /// A unit is acknowledged that had been declared lost on `path`; duplicates of it may be reported until `until`.
+    /// A unit is acknowledged that had been declared lost on `path`; duplicates of it may be
+    /// reported until `until`.
     pub(super) fn push(&mut self, unit: u64, path: PathId, until: Instant) {
         self.0.push(Resent::new(unit, path, until));
     }
 
-    /// The peer reports duplicates of the units of `range`: forgets those units, and calls `each` with their paths.
+    /// The peer reports duplicates of the units of `range`: forgets those units, and calls `each`
+    /// with their paths.
     pub(super) fn on_duplicates(&mut self, range: &Range<u64>, mut each: impl FnMut(PathId)) {
         self.0.retain(|resent| {
             let inside = range.contains(&resent.unit);

@@ -83,8 +83,8 @@ impl Scoreboard {
         }
     }
 
-    /// Forgets reports below `point`. Returns the end of a range that reaches across `point` or begins there, which
-    /// is forgotten too: a receiver that has it would have acknowledged it.
+    /// Forgets reports below `point`. Returns the end of a range that reaches across `point` or
+    /// begins there, which is forgotten too: a receiver that has it would have acknowledged it.
     pub(super) fn forget_below(&mut self, point: u64) -> Option<u64> {
         let mut reneged = None;
         while let Some(first) = self.ranges.first_entry().filter(|first| *first.key() <= point) {
@@ -94,9 +94,9 @@ impl Scoreboard {
         reneged
     }
 
-    /// Position below which missing data is lost by RFC 6675, section 4 (IsLost): above it there are `threshold`
-    /// reported ranges that do not touch, or more reported bytes than in `threshold - 1` full segments. Visits no
-    /// more than `threshold` ranges.
+    /// Position below which missing data is lost by RFC 6675, section 4 (IsLost): above it there
+    /// are `threshold` reported ranges that do not touch, or more reported bytes than in
+    /// `threshold - 1` full segments. Visits no more than `threshold` ranges.
     pub(super) fn lost_below(&self, threshold: u8, mss: u64) -> Option<u64> {
         let threshold = u64::from(threshold.max(1));
         let enough = (threshold - 1) * mss;

@@ -3,13 +3,14 @@
 use super::{AckReport, Ledger, Traits, Unit, UnitState};
 use crate::path_id::PathId;
 
-/// Number of units that cuts by a peer's reports may leave beyond two for each unit sent. A peer that reports every
-/// other byte would otherwise make the sender keep a row for each byte, and send each of the others in its own
-/// packet. The limit does not depend on packets, whose number grows with the cuts.
+/// Number of units that cuts by a peer's reports may leave beyond two for each unit sent. A peer
+/// that reports every other byte would otherwise make the sender keep a row for each byte, and send
+/// each of the others in its own packet. The limit does not depend on packets, whose number grows
+/// with the cuts.
 const SPARE_CUTS: usize = 64;
 
-/// Most rows that a cut by a peer's report may move. A reported part of a unit further away from both ends of the
-/// outstanding units counts as missing until it is nearer.
+/// Most rows that a cut by a peer's report may move. A reported part of a unit further away from
+/// both ends of the outstanding units counts as missing until it is nearer.
 const MOVED_BY_A_CUT: usize = 256;
 
 impl Ledger {
@@ -59,13 +60,15 @@ impl Ledger {
         true
     }
 
-    /// Whether a report may cut unit `index`: neither the rows nor the cost of moving them may grow without bound.
+    /// Whether a report may cut unit `index`: neither the rows nor the cost of moving them may grow
+    /// without bound.
     pub(super) fn may_cut(&self, index: usize) -> bool {
         let (rows, cuts) = (self.units.len(), self.cuts as usize);
         cuts < rows - cuts + SPARE_CUTS && index.min(rows - index) <= MOVED_BY_A_CUT
     }
 
-    /// Cuts a unit that waits for retransmission after its first `len` bytes. Returns false if it cannot be cut.
+    /// Cuts a unit that waits for retransmission after its first `len` bytes. Returns false if it
+    /// cannot be cut.
     pub fn cut_lost(&mut self, start: u64, len: u32) -> bool {
         let index = self.locate(start);
         index.is_some_and(|index| self.cut(index, start + u64::from(len)))

@@ -272,7 +272,8 @@ mod abandon {
             (lost_count(&ledger), ledger.flight(PathId::FIRST)),
             (1, Flight { packets: 1, bytes: 100 })
         );
-        // An abandoned unit gets no miss indication, and is neither lost nor counted when it is reported after all.
+        // An abandoned unit gets no miss indication, and is neither lost nor counted when it is
+        // reported after all.
         let report = ack(&mut ledger, 10, Some(11..13));
         assert_eq!(report.paths[PathId::FIRST].acked_bytes, 0);
         ledger.lose_sent_by(

@@ -25,8 +25,8 @@ pub(super) struct Unit {
     pub(super) state: UnitState,
     /// Path of its latest packet.
     pub(super) path: PathId,
-    /// While it is lost: the path of its retransmission. After the retransmission: the path on which it had been
-    /// declared lost.
+    /// While it is lost: the path of its retransmission. After the retransmission: the path on
+    /// which it had been declared lost.
     pub(super) other_path: PathId,
     pub(super) transmissions: u8,
     /// Paths with an unacknowledged copy of it.
@@ -49,12 +49,13 @@ impl Traits {
     pub(super) const MIXED: u8 = 8;
     /// Retransmitted without being declared lost: both transmissions are in flight.
     pub(super) const DOUBLED: u8 = 16;
-    /// Copied on its own path: as with other copies, a duplicate is not needless, but acknowledgements may show
-    /// which transmission arrived.
+    /// Copied on its own path: as with other copies, a duplicate is not needless, but
+    /// acknowledgements may show which transmission arrived.
     pub(super) const BUNDLED: u8 = 32;
     /// Second part of a unit that was cut.
     pub(super) const CUT: u8 = 64;
-    /// Sent again as a copy before any evidence of a loss: one of its transmissions is not a retransmission.
+    /// Sent again as a copy before any evidence of a loss: one of its transmissions is not a
+    /// retransmission.
     pub(super) const AHEAD: u8 = 128;
 
     pub(super) fn has(self, traits: u8) -> bool {

@@ -1,11 +1,12 @@
-//! The least window that a path has earned by delivering: a loss does not shrink the window of a stream that leaves
-//! room in it.
+//! The least window that a path has earned by delivering: a loss does not shrink the window of a
+//! stream that leaves room in it.
 //!
-//! The standard controllers halve the window at a loss, since a loss means that senders fill a queue. A stream to
-//! which the application offers little data does not fill one; where its packets are lost at random, its window shrinks below
-//! the data of one round trip, and messages wait for seconds on a path that has room for them. As in TCP Westwood
-//! (Mascolo et al., MobiCom 2001), the window therefore keeps what was delivered in a round trip: twice that if no data
-//! waited for the window, as much if data waited but round trips show no queue. A stream that fills a queue has no
+//! The standard controllers halve the window at a loss, since a loss means that senders fill a
+//! queue. A stream to which the application offers little data does not fill one; where its packets
+//! are lost at random, its window shrinks below the data of one round trip, and messages wait for
+//! seconds on a path that has room for them. As in TCP Westwood (Mascolo et al., MobiCom 2001), the
+//! window therefore keeps what was delivered in a round trip: twice that if no data waited for the
+//! window, as much if data waited but round trips show no queue. A stream that fills a queue has no
 //! evidence to hold against a loss.
 
 use base::{Duration, Instant};
@@ -13,16 +14,18 @@ use base::{Duration, Instant};
 use super::mechanism::Mechanism;
 use crate::policy::{LeastWindow, RecoveryPolicy};
 
-/// Number of round trips whose data the window keeps: the peer may delay its acknowledgements, and lost data is in
-/// flight until the loss is found.
+/// Number of round trips whose data the window keeps: the peer may delay its acknowledgements, and
+/// lost data is in flight until the loss is found.
 const TRIPS: u16 = 2;
 /// Most packets that the window keeps: as many as a new connection may send at once (RFC 6928).
 const MOST: u64 = 10;
-/// Round trips up to this many times the shortest are a path that became longer; longer ones have a queue, perhaps.
+/// Round trips up to this many times the shortest are a path that became longer; longer ones have a
+/// queue, perhaps.
 const MOST_LONGER: u64 = 2;
 /// Reciprocal of the share by which the evidence shrinks in each round trip that shows less.
 const FORGOTTEN: u16 = 8;
-/// Most bytes of evidence that make no difference to any window: they are not kept while nothing is outstanding.
+/// Most bytes of evidence that make no difference to any window: they are not kept while nothing is
+/// outstanding.
 const BLANK: u16 = 1_000;
 
 /// Facts of an acknowledgement about delivered data.
@@ -39,19 +42,23 @@ pub(crate) struct Delivered {
 /// Data that a path delivered in one of its shortest round trips.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Carried {
-    /// Begin of the present round trip in microseconds, which wrap after an hour, and the bytes delivered in it.
+    /// Begin of the present round trip in microseconds, which wrap after an hour, and the bytes
+    /// delivered in it.
     since: u32,
     bytes: u32,
-    /// Bytes delivered in the shortest round trip, the recent maximum; 65,535 at most, which no window keeps.
+    /// Bytes delivered in the shortest round trip, the recent maximum; 65,535 at most, which no
+    /// window keeps.
     per_trip: u16,
-    /// Whether data waited in the present round trip, and whether a measurement in it shows no queue.
+    /// Whether data waited in the present round trip, and whether a measurement in it shows no
+    /// queue.
     waited: bool,
     is_clear: bool,
 }
 
 impl Carried {
-    /// Data was delivered on a path whose shortest round trip is `least`, and the present one `smoothed`: a stream that is to
-    /// keep its rate has more in flight on a path that became longer. Beyond twice the shortest it may be a queue.
+    /// Data was delivered on a path whose shortest round trip is `least`, and the present one
+    /// `smoothed`: a stream that is to keep its rate has more in flight on a path that became
+    /// longer. Beyond twice the shortest it may be a queue.
     pub(crate) fn on_delivered(
         &mut self,
         now: Instant,
@@ -72,8 +79,8 @@ impl Carried {
         let carried = u128::from(self.bytes) * u128::from(trip.as_nanos());
         let carried = carried / u128::from(took.as_nanos());
         let carried = u16::try_from(carried).unwrap_or(u16::MAX);
-        // Data that waits would fill any window. If there is no queue, the path has room for what it carried, and
-        // otherwise for no more than was known before.
+        // Data that waits would fill any window. If there is no queue, the path has room for what
+        // it carried, and otherwise for no more than was known before.
         let known = match (self.waited, self.is_clear) {
             (false, _) => carried,
             (true, true) => (carried / TRIPS).max(carried.min(self.per_trip)),
@@ -112,7 +119,8 @@ mod tests {
     const LEAST: Duration = Duration::from_millis(100);
     const MSS: u64 = 1_000;
 
-    /// Delivers `bytes` each 50 ms, `times` times from `from` ms on, after round trips of `took` ms.
+    /// Delivers `bytes` each 50 ms, `times` times from `from` ms on, after round trips of `took`
+    /// ms.
     fn deliver(
         carried: &mut Carried,
         (from, times): (u64, u64),

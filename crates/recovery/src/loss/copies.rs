@@ -1,5 +1,5 @@
-//! Copies in packets of their own: data without a successor for a share of the round trip is sent once more, before
-//! any evidence of a loss.
+//! Copies in packets of their own: data without a successor for a share of the round trip is sent
+//! once more, before any evidence of a loss.
 
 use base::Instant;
 

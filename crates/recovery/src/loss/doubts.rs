@@ -4,8 +4,8 @@
 //! only, so these samples are the longest ones, and where acknowledgements are lost they include
 //! the wait for the next one.
 //!
-//! A packet that was sent once and is acknowledged together with a later one leaves the same doubt: its own
-//! acknowledgement may have been lost.
+//! A packet that was sent once and is acknowledged together with a later one leaves the same doubt:
+//! its own acknowledgement may have been lost.
 
 use base::{Duration, Instant, Probability};
 
@@ -13,7 +13,8 @@ use super::mechanism::Mechanism;
 use crate::ledger::Trip;
 use crate::policy::{RecoveryPolicy, RttSamples};
 
-/// Reciprocal of the probability with which lost acknowledgements alone may make a doubtful sample believed: 2^12.
+/// Reciprocal of the probability with which lost acknowledgements alone may make a doubtful sample
+/// believed: 2^12.
 const SELDOM: u64 = 1 << (32 - 12);
 
 /// Doubts about RTT samples proven by duplicate reports.
@@ -28,22 +29,24 @@ pub(crate) struct Doubts {
 }
 
 impl Doubts {
-    /// Whether to believe a doubtful sample: each may be due to a lost acknowledgement. If there are more in a row
-    /// than chance explains on a path with this `loss`, and two at least, the peer delays its acknowledgements by
-    /// as much as the timeout, or the path became longer.
+    /// Whether to believe a doubtful sample: each may be due to a lost acknowledgement. If there
+    /// are more in a row than chance explains on a path with this `loss`, and two at least, the
+    /// peer delays its acknowledgements by as much as the timeout, or the path became longer.
     pub(crate) fn believes(&mut self, doubtful: bool, loss: Probability) -> bool {
         self.in_a_row = self.in_a_row.saturating_add(u8::from(doubtful));
         is_beyond_chance(self.in_a_row, loss)
     }
 
-    /// Whether the wait of a timed packet that was acknowledged together with a later one is due to path and peer:
-    /// a peer that delays acknowledgements does so each time; one that does not lost one of them.
+    /// Whether the wait of a timed packet that was acknowledged together with a later one is due to
+    /// path and peer: a peer that delays acknowledgements does so each time; one that does not
+    /// lost one of them.
     pub(crate) fn believes_together(&mut self, loss: Probability) -> bool {
         self.together = self.together.saturating_add(1);
         is_beyond_chance(self.together, loss)
     }
 
-    /// The cumulative point covered a single packet that was sent once: the peer did not wait for another.
+    /// The cumulative point covered a single packet that was sent once: the peer did not wait for
+    /// another.
     pub(crate) fn on_alone(&mut self) {
         self.together = 0;
     }
@@ -61,8 +64,8 @@ impl Doubts {
     }
 }
 
-/// Whether lost acknowledgements are an unlikely explanation of `in_a_row` doubts, of which at least two are
-/// required.
+/// Whether lost acknowledgements are an unlikely explanation of `in_a_row` doubts, of which at
+/// least two are required.
 #[inline(never)]
 fn is_beyond_chance(in_a_row: u8, loss: Probability) -> bool {
     let loss = loss.to_fixed_point();

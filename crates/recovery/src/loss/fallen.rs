@@ -2,8 +2,8 @@
 
 use crate::ledger::{Ledger, PacketNumber};
 
-/// The data for which the window has fallen: for each window of data it falls once (RFC 3168, section 6.1.2; RFC
-/// 6675, section 5).
+/// The data for which the window has fallen: for each window of data it falls once (RFC 3168,
+/// section 6.1.2; RFC 6675, section 5).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Fallen {
     /// The first unit that was unsent when the window fell.
@@ -27,20 +27,21 @@ impl Fallen {
         self.marked && self.covers_signal(cumulative)
     }
 
-    /// Whether a lost packet was sent after the fall: if it carried a retransmission, its loss is a new sign of
-    /// congestion (RFC 5681, section 4.3).
+    /// Whether a lost packet was sent after the fall: if it carried a retransmission, its loss is a
+    /// new sign of congestion (RFC 5681, section 4.3).
     pub(crate) fn precedes(self, packet: PacketNumber) -> bool {
         self.packet <= packet
     }
 
-    /// Whether a signal that names no unit is still for the same data: nothing sent since is acknowledged, so the
-    /// peer cannot know yet.
+    /// Whether a signal that names no unit is still for the same data: nothing sent since is
+    /// acknowledged, so the peer cannot know yet.
     pub(crate) fn covers_signal(self, cumulative: u64) -> bool {
         cumulative <= self.until
     }
 
-    /// Whether a loss at the cumulative point, found by acknowledgements, belongs to that data. After a timeout
-    /// this is not asked of RFC 9260's controller, whose formula then opens a window of one packet to four.
+    /// Whether a loss at the cumulative point, found by acknowledgements, belongs to that data.
+    /// After a timeout this is not asked of RFC 9260's controller, whose formula then opens a
+    /// window of one packet to four.
     pub(crate) fn covers_loss(self, cumulative: u64) -> bool {
         cumulative < self.until && !self.by_timeout
     }

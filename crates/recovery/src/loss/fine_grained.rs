@@ -1,6 +1,6 @@
-//! The fine-grained timer of Vegas (Brakmo and Peterson 1995; constants of ns-2) and its variant in TCP-ER (Yin et
-//! al.). No timer runs: each duplicate acknowledgement makes the sender check whether the oldest packet is older
-//! than a round trip should be.
+//! The fine-grained timer of Vegas (Brakmo and Peterson 1995; constants of ns-2) and its variant in
+//! TCP-ER (Yin et al.). No timer runs: each duplicate acknowledgement makes the sender check
+//! whether the oldest packet is older than a round trip should be.
 
 use base::{Duration, Instant};
 
@@ -57,8 +57,8 @@ impl FineGrained {
         self.timeout(rtt).is_some_and(|timeout| now.since(sent_at) >= timeout)
     }
 
-    /// Records a retransmission for its age: the timeout grows by an eighth at the `first` one, and doubles at
-    /// others.
+    /// Records a retransmission for its age: the timeout grows by an eighth at the `first` one, and
+    /// doubles at others.
     pub fn on_retransmission(&mut self, first: bool, outstanding: u32) {
         let stretched = if first { self.stretch / 8 * 9 } else { self.stretch * 2 };
         self.stretch = stretched.min(64 * 64);

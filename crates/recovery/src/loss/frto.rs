@@ -1,5 +1,6 @@
-//! F-RTO (RFC 5682): finds out whether a retransmission timeout was needless. Data that was merely late is
-//! acknowledged without a retransmission, if the sender briefly holds back its further retransmissions.
+//! F-RTO (RFC 5682): finds out whether a retransmission timeout was needless. Data that was merely
+//! late is acknowledged without a retransmission, if the sender briefly holds back its further
+//! retransmissions.
 
 /// Facts of an acknowledgement after a timeout.
 #[derive(Clone, Copy, Debug, Default)]
@@ -8,8 +9,8 @@ pub struct AfterTimeout {
     pub cumulative: u64,
     /// Whether the cumulative point advanced.
     pub advanced: bool,
-    /// Whether data was newly acknowledged, cumulatively or by gap, that was sent before the timeout and not
-    /// retransmitted.
+    /// Whether data was newly acknowledged, cumulatively or by gap, that was sent before the
+    /// timeout and not retransmitted.
     pub original: bool,
     /// Whether data was newly reported beyond the cumulative point.
     pub gap: bool,
@@ -26,8 +27,8 @@ pub enum Verdict {
     SendNew,
     /// The timeout was spurious (step 3b).
     Spurious,
-    /// The timeout was genuine, or nothing shows otherwise: retransmissions continue. If new data had been sent,
-    /// the window is three packets at most (step 3a).
+    /// The timeout was genuine, or nothing shows otherwise: retransmissions continue. If new data
+    /// had been sent, the window is three packets at most (step 3a).
     Conventional {
         /// Whether new data had been sent.
         sent_new: bool,
@@ -45,8 +46,8 @@ pub struct Frto {
 }
 
 impl Frto {
-    /// The timer expired with data up to `next_unit` outstanding, of which only the oldest packet is retransmitted.
-    /// `gaps`: the peer reports gaps.
+    /// The timer expired with data up to `next_unit` outstanding, of which only the oldest packet
+    /// is retransmitted. `gaps`: the peer reports gaps.
     pub fn new(next_unit: u64, gaps: bool) -> Self {
         Frto { recover: next_unit, gaps, sent_new: false }
     }
@@ -61,7 +62,8 @@ impl Frto {
         self.sent_new
     }
 
-    /// Judges an acknowledgement. [`Verdict::Spurious`] and [`Verdict::Conventional`] end the suspicion.
+    /// Judges an acknowledgement. [`Verdict::Spurious`] and [`Verdict::Conventional`] end the
+    /// suspicion.
     pub fn on_ack(&mut self, ack: AfterTimeout) -> Verdict {
         if self.sent_new {
             return self.second(ack);
@@ -86,9 +88,10 @@ impl Frto {
 
     /// Judges the acknowledgement after new data was sent (step 3).
     fn second(&mut self, ack: AfterTimeout) -> Verdict {
-        // Data sent before the timeout and never retransmitted has arrived, so its first transmission was
-        // delivered. The first acknowledgement could not show it, since the retransmission may have filled a hole
-        // in front of data that had arrived long before.
+        // Data sent before the timeout and never retransmitted has arrived, so its first
+        // transmission was delivered. The first acknowledgement could not show it, since
+        // the retransmission may have filled a hole in front of data that had arrived long
+        // before.
         if ack.original {
             return Verdict::Spurious;
         }

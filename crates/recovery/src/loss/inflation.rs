@@ -1,10 +1,10 @@
-//! The window of TCP-ER (Yin et al., algorithm 1): after an early retransmission a small window opens far enough
-//! for new data, whose acknowledgement reveals other losses.
+//! The window of TCP-ER (Yin et al., algorithm 1): after an early retransmission a small window
+//! opens far enough for new data, whose acknowledgement reveals other losses.
 //!
-//! The paper counts packets and inflates the window by those that duplicates report as having left the network.
-//! Here such packets do not count as in flight, so that the window inflates by itself; what remains of the
-//! algorithm is the additional opening of a small window. If the peer reports gaps, the additional opening waits
-//! for the acknowledgement after the one that began recovery.
+//! The paper counts packets and inflates the window by those that duplicates report as having left
+//! the network. Here such packets do not count as in flight, so that the window inflates by itself;
+//! what remains of the algorithm is the additional opening of a small window. If the peer reports
+//! gaps, the additional opening waits for the acknowledgement after the one that began recovery.
 
 /// Windows of fewer packets than this count as small.
 const SMALL: u64 = 4;
@@ -20,8 +20,8 @@ pub struct Inflated {
     pub inflation: u64,
 }
 
-/// Windows after an early retransmission at a window of `cwnd` bytes and after `duplicates` duplicate
-/// acknowledgements.
+/// Windows after an early retransmission at a window of `cwnd` bytes and after `duplicates`
+/// duplicate acknowledgements.
 pub fn after_early_retransmission(cwnd: u64, mss: u64, duplicates: u32) -> Inflated {
     if cwnd < SMALL * mss {
         let inflation = LEAST.saturating_sub(u64::from(duplicates)) * mss;
@@ -30,8 +30,8 @@ pub fn after_early_retransmission(cwnd: u64, mss: u64, duplicates: u32) -> Infla
     Inflated { window: cwnd / 2, inflation: 0 }
 }
 
-/// Window during recovery if the peer reports gaps: ns-2's sender then counts packets in flight, and sends while
-/// they are below the window.
+/// Window during recovery if the peer reports gaps: ns-2's sender then counts packets in flight,
+/// and sends while they are below the window.
 pub fn window_in_recovery(inflated: Inflated, mss: u64, gaps: bool) -> u64 {
     if gaps && inflated.window == LEAST * mss {
         return 2 * LEAST * mss;
@@ -39,11 +39,13 @@ pub fn window_in_recovery(inflated: Inflated, mss: u64, gaps: bool) -> u64 {
     inflated.window + inflated.inflation
 }
 
-/// Number of duplicate acknowledgements that trigger a fast retransmission in algorithm 1, and by which it inflates the window.
+/// Number of duplicate acknowledgements that trigger a fast retransmission in algorithm 1, and by
+/// which it inflates the window.
 const FAST: u64 = 3;
 
-/// Algorithm 1 as printed, after a retransmission that `duplicates` triggered: the inflation counts the duplicates even if
-/// the peer names the packets that left the network. At a fast retransmission (not `early`) `window` is the controller's.
+/// Algorithm 1 as printed, after a retransmission that `duplicates` triggered: the inflation counts
+/// the duplicates even if the peer names the packets that left the network. At a fast
+/// retransmission (not `early`) `window` is the controller's.
 pub fn algorithm_1(cwnd: u64, window: u64, mss: u64, early: bool, duplicates: u32) -> Inflated {
     if !early {
         return Inflated { window, inflation: FAST * mss };
@@ -62,7 +64,8 @@ mod tests {
 
     #[test]
     fn the_rows_of_algorithm_1() {
-        // Window, duplicates; then the new window, and the paper's inflated one less the duplicates.
+        // Window, duplicates; then the new window, and the paper's inflated one less the
+        // duplicates.
         for (cwnd, duplicates, window, inflation) in [
             (1, 1, 2, 1), // 2 + 2 - 1
             (2, 1, 2, 1),

@@ -1,10 +1,12 @@
-//! The interface of a mechanism that keeps state per path; nothing else needs to know the mechanism.
+//! The interface of a mechanism that keeps state per path; nothing else needs to know the
+//! mechanism.
 
 use base::Instant;
 
 use crate::policy::RecoveryPolicy;
 
-/// Per-path state of a mechanism, kept while the policy enables it. The defaults suit a mechanism that only learns.
+/// Per-path state of a mechanism, kept while the policy enables it. The defaults suit a mechanism
+/// that only learns.
 pub(crate) trait Mechanism: Default {
     /// Whether a policy enables it; otherwise no path keeps its state.
     fn is_wanted(policy: &RecoveryPolicy) -> bool;
@@ -36,7 +38,8 @@ pub(crate) trait Mechanism: Default {
     /// A packet without retransmitted data was delivered: its round trip is clean.
     fn on_clean_trip(&mut self) {}
 
-    /// Whether it has learned nothing worth keeping: blank state is freed while nothing is outstanding.
+    /// Whether it has learned nothing worth keeping: blank state is freed while nothing is
+    /// outstanding.
     fn is_blank(&self) -> bool {
         true
     }

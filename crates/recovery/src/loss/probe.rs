@@ -1,5 +1,5 @@
-//! Tail loss probes (RFC 8985, section 7): if the last packets of a flight are lost, a probe makes the peer report
-//! it long before the retransmission timer expires.
+//! Tail loss probes (RFC 8985, section 7): if the last packets of a flight are lost, a probe makes
+//! the peer report it long before the retransmission timer expires.
 
 use core::num::NonZeroU64;
 
@@ -19,7 +19,8 @@ pub struct ProbeSituation {
     pub max_ack_delay: Duration,
 }
 
-/// Least time until a probe: with a round trip near zero the acknowledgement may be under way as the probe leaves.
+/// Least time until a probe: with a round trip near zero the acknowledgement may be under way as
+/// the probe leaves.
 const TIMEOUT_MIN: Duration = Duration::from_millis(2);
 
 /// PTO (section 7.2): time from the last transmission or acknowledgement to the probe.
@@ -137,8 +138,8 @@ impl Probe {
         *self = Probe { end: NonZeroU64::new(next_unit), again, spent: true, ..*self };
     }
 
-    /// The retransmission timer sends a probe, which begins a round. `all`: everything outstanding is retransmitted;
-    /// `behind`: other packets may still be on their way before it.
+    /// The retransmission timer sends a probe, which begins a round. `all`: everything outstanding
+    /// is retransmitted; `behind`: other packets may still be on their way before it.
     pub(crate) fn on_asked(&mut self, now: Instant, all: bool, behind: bool) {
         (self.asked_at, self.leaves_young) = (Some(now), !all);
         self.behind = behind && !self.passes;
@@ -155,15 +156,15 @@ impl Probe {
         self.behind &= self.asked_at.is_some_and(|at| sent_at <= at);
     }
 
-    /// Whether the probe was sent behind other packets, on a line that may be narrow, and nothing that was sent after it has
-    /// arrived: all of that waits for the probe, and the probe for the packets before it. That takes a round trip at most, if
-    /// the line is not overloaded.
+    /// Whether the probe was sent behind other packets, on a line that may be narrow, and nothing
+    /// that was sent after it has arrived: all of that waits for the probe, and the probe for
+    /// the packets before it. That takes a round trip at most, if the line is not overloaded.
     pub(crate) fn is_behind(&self) -> bool {
         self.behind
     }
 
-    /// Whether a round of probes began less than a timeout ago: packets that were too young then are next. `rto`: the timeout
-    /// without back-off.
+    /// Whether a round of probes began less than a timeout ago: packets that were too young then
+    /// are next. `rto`: the timeout without back-off.
     pub(crate) fn asked_within(&self, now: Instant, rto: Duration) -> bool {
         let rto = if self.behind { rto * 2 } else { rto };
         self.leaves_young && self.asked_at.is_some_and(|at| now.since(at) < rto)
@@ -243,7 +244,8 @@ mod tests {
     #[test]
     fn a_repetition_that_nothing_else_follows_repaired_a_loss() {
         let mut probe = repeated();
-        // Everything sent before the probe is acknowledged: either the original or the probe arrived.
+        // Everything sent before the probe is acknowledged: either the original or the probe
+        // arrived.
         let arrived = ProbeAck { cumulative: 10, advanced: true, ..NOTHING };
         assert_eq!(probe.on_ack(arrived), ProbeFate::Open);
         // Data sent after the probe is acknowledged, and no duplicate was reported.

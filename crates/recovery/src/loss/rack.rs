@@ -1,9 +1,9 @@
-//! RACK: a packet is lost once a packet sent after it was delivered and it had enough time to arrive too (RFC 8985,
-//! section 6).
+//! RACK: a packet is lost once a packet sent after it was delivered and it had enough time to
+//! arrive too (RFC 8985, section 6).
 //!
-//! Packet numbers give the order of transmissions: each transmission has its own, so that a lost retransmission is
-//! found like any other loss. The ledger visits the packets in flight, oldest first, and calls [`Rack::deadline`]
-//! for each.
+//! Packet numbers give the order of transmissions: each transmission has its own, so that a lost
+//! retransmission is found like any other loss. The ledger visits the packets in flight, oldest
+//! first, and calls [`Rack::deadline`] for each.
 
 use base::{Duration, Instant};
 
@@ -25,15 +25,17 @@ pub struct Delivery {
     pub packet: PacketNumber,
     /// Instant at which it was sent.
     pub sent_at: Instant,
-    /// Whether it carried a retransmission, so that the acknowledgement may be for an earlier transmission.
+    /// Whether it carried a retransmission, so that the acknowledgement may be for an earlier
+    /// transmission.
     pub again: bool,
-    /// Whether only part of the packet was delivered, because another packet carried that part too, or because the
-    /// packet was split on its way.
+    /// Whether only part of the packet was delivered, because another packet carried that part
+    /// too, or because the packet was split on its way.
     pub partly: bool,
-    /// Whether data behind a hole was newly reported, so that the echoed timestamp is that of data before the hole.
+    /// Whether data behind a hole was newly reported, so that the echoed timestamp is that of data
+    /// before the hole.
     pub by_gap: bool,
-    /// Age of the echoed timestamp: if that is from before a retransmission, the acknowledgement is for an earlier
-    /// transmission (section 6.2, step 2).
+    /// Age of the echoed timestamp: if that is from before a retransmission, the acknowledgement
+    /// is for an earlier transmission (section 6.2, step 2).
     pub echo: Option<Duration>,
 }
 
@@ -69,8 +71,8 @@ pub struct Rack {
     extra_quarters: u16,
     /// Number of recoveries for which these quarters stay in force.
     persists: u8,
-    /// Time at which the peer last reported data: microseconds from 1, modulo 2^32; 0 if never. Four bytes, since each
-    /// path has them.
+    /// Time at which the peer last reported data: microseconds from 1, modulo 2^32; 0 if never.
+    /// Four bytes, since each path has them.
     reported: u32,
     /// Duplicate reports do not count until a packet sent from this one on is delivered.
     round: Option<PacketNumber>,
@@ -82,7 +84,8 @@ pub struct Rack {
 struct Newest {
     packet: PacketNumber,
     rtt: Duration,
-    /// Whether only part of it was delivered: the missing part counts as sent before the delivered one.
+    /// Whether only part of it was delivered: the missing part counts as sent before the delivered
+    /// one.
     partly: bool,
 }
 
@@ -95,14 +98,15 @@ impl Rack {
         }
     }
 
-    /// Takes the last-sent packet that an acknowledgement found delivered (step 2). `min_rtt`: the shortest recent
-    /// round trip.
+    /// Takes the last-sent packet that an acknowledgement found delivered (step 2). `min_rtt`: the
+    /// shortest recent round trip.
     pub fn on_delivered(&mut self, now: Instant, delivery: Delivery, min_rtt: Option<Duration>) {
         self.reported = micros(now);
         let rtt = now.since(delivery.sent_at);
-        // An acknowledgement too soon after a retransmission is for an earlier transmission. The shortest round trip is that of
-        // small packets on an empty line, so that it says little on a narrow one: there the echoed timestamp decides, and
-        // behind a hole the round trip of the packet before.
+        // An acknowledgement too soon after a retransmission is for an earlier transmission. The
+        // shortest round trip is that of small packets on an empty line, so that it says
+        // little on a narrow one: there the echoed timestamp decides, and behind a hole the
+        // round trip of the packet before.
         let is_hasty = min_rtt.is_none_or(|least| rtt < least);
         let is_earlier = if delivery.by_gap {
             self.newest.is_some_and(|newest| rtt < newest.rtt.scale(3, 4))
@@ -118,14 +122,14 @@ impl Rack {
         }
     }
 
-    /// Whether the peer reported data less than `time` ago. A report that is older by a multiple of 2^32 microseconds, 72 minutes,
-    /// counts too.
+    /// Whether the peer reported data less than `time` ago. A report that is older by a multiple of
+    /// 2^32 microseconds, 72 minutes, counts too.
     pub(crate) fn delivered_within(&self, now: Instant, time: Duration) -> bool {
         self.reported != 0 && micros(now).wrapping_sub(self.reported) < time.as_micros_u32()
     }
 
-    /// A D-SACK arrived that no probe explains; `next_packet` is the number of the next packet. Returns whether it
-    /// widened the window, which happens once per round trip (step 4).
+    /// A D-SACK arrived that no probe explains; `next_packet` is the number of the next packet.
+    /// Returns whether it widened the window, which happens once per round trip (step 4).
     pub fn on_duplicate(&mut self, next_packet: PacketNumber) -> bool {
         let newest = self.newest.map_or(0, |newest| newest.packet);
         if self.round.is_some_and(|round| newest < round) {
@@ -150,7 +154,8 @@ impl Rack {
         min_rtt.unwrap_or(Duration::ZERO).scale(u64::from(self.extra_quarters), 4)
     }
 
-    /// The reordering window: how much later than a packet sent after it a packet may arrive (step 4).
+    /// The reordering window: how much later than a packet sent after it a packet may arrive (step
+    /// 4).
     pub fn reordering_window(&self, situation: Situation, min_rtt: Option<Duration>) -> Duration {
         let partly = self.newest.is_some_and(|newest| newest.partly);
         let enough = situation.gap_acked + u32::from(partly) >= situation.dup_threshold.into();
@@ -167,8 +172,9 @@ impl Rack {
         (least + self.learned_window(min_rtt)).min(situation.srtt)
     }
 
-    /// Instant at which a packet in flight counts as lost, if a packet sent after it was delivered (step 5), or a
-    /// later part of it: of data that left at the same time, higher data counts as sent after lower (step 2).
+    /// Instant at which a packet in flight counts as lost, if a packet sent after it was delivered
+    /// (step 5), or a later part of it: of data that left at the same time, higher data counts
+    /// as sent after lower (step 2).
     pub fn deadline(
         &self,
         packet: PacketNumber,
@@ -180,7 +186,8 @@ impl Rack {
         Some(sent_at + newest.rtt + window)
     }
 
-    /// The reordering window when the retransmission timer expires; `min_rtt`: the shortest recent round trip.
+    /// The reordering window when the retransmission timer expires; `min_rtt`: the shortest recent
+    /// round trip.
     pub(crate) fn window_at_timeout(
         &self,
         policy: ReorderingWindow,
@@ -197,8 +204,8 @@ impl Rack {
         self.reordering_window(situation, min_rtt.or(rtt.srtt()))
     }
 
-    /// Instant up to which the packets sent are lost when the retransmission timer expires, and always the oldest
-    /// (section 6.3); `None` before any packet was delivered.
+    /// Instant up to which the packets sent are lost when the retransmission timer expires, and
+    /// always the oldest (section 6.3); `None` before any packet was delivered.
     pub fn lost_at_timeout(&self, now: Instant, window: Duration) -> Option<Instant> {
         self.newest.map(|newest| now.before(newest.rtt + window))
     }
@@ -231,8 +238,8 @@ impl Mechanism for Rack {
 #[derive(Clone, Debug)]
 pub struct RecentMinimum {
     current: Option<(Instant, Duration)>,
-    /// Minimum of the previous period; [`Duration::MAX`] if it had no sample, which takes less memory than an
-    /// `Option`.
+    /// Minimum of the previous period; [`Duration::MAX`] if it had no sample, which takes less
+    /// memory than an `Option`.
     before: Duration,
 }
 
@@ -266,8 +273,8 @@ impl RecentMinimum {
     }
 }
 
-/// Tells whether an acknowledgement is too early to be for a retransmission, and, for linear timeouts, whether the
-/// round trip contains a queue. Undo uses it as well.
+/// Tells whether an acknowledgement is too early to be for a retransmission, and, for linear
+/// timeouts, whether the round trip contains a queue. Undo uses it as well.
 impl Mechanism for RecentMinimum {
     fn is_wanted(policy: &RecoveryPolicy) -> bool {
         let linear_queue = policy.backoff.linear_queue > 0;

@@ -1,5 +1,6 @@
-//! Undo of a window reduction when nothing was lost: shown by duplicate reports (RFC 3708), timestamps (Eifel, RFC
-//! 3522) or F-RTO. The restored windows follow RFC 4015 and RFC 9438, section 4.9.
+//! Undo of a window reduction when nothing was lost: shown by duplicate reports (RFC 3708),
+//! timestamps (Eifel, RFC 3522) or F-RTO. The restored windows follow RFC 4015 and RFC 9438,
+//! section 4.9.
 
 use base::{Duration, Instant};
 
@@ -13,8 +14,8 @@ use crate::policy::CongestionPolicy;
 pub(crate) struct Before {
     /// Controller with the windows from before the reduction.
     pub(crate) congestion: Congestion,
-    /// The data for which the window had fallen before: if the present fall was needless, its data has not been
-    /// dealt with.
+    /// The data for which the window had fallen before: if the present fall was needless, its data
+    /// has not been dealt with.
     pub(crate) fallen: Fallen,
 }
 
@@ -30,7 +31,8 @@ pub struct Undo {
     first: Option<(u64, Instant)>,
     /// Recovery ends when this unit is acknowledged.
     end: u64,
-    /// The packet whose delivery ends all reports about this recovery; set once recovery has ended.
+    /// The packet whose delivery ends all reports about this recovery; set once recovery has
+    /// ended.
     last_word: Option<PacketNumber>,
 }
 
@@ -57,8 +59,8 @@ impl Undo {
         self.resent = self.resent.saturating_add(1);
     }
 
-    /// The peer reported `units` needless retransmissions. Returns whether all were needless, so that nothing was
-    /// lost (RFC 3708, section 3).
+    /// The peer reported `units` needless retransmissions. Returns whether all were needless, so
+    /// that nothing was lost (RFC 3708, section 3).
     pub fn on_duplicates(&mut self, units: u32) -> bool {
         if units == 0 || self.resent == 0 || self.beyond {
             return false;
@@ -67,27 +69,30 @@ impl Undo {
         self.resent == 0
     }
 
-    /// The cumulative point advanced to `cumulative`, and the echoed timestamp is from `echoed`. Returns whether
-    /// the first retransmitted unit is acknowledged and was sent before its retransmission, so that the original
-    /// arrived (RFC 3522, section 3.2). `tick`: granularity of timestamps.
+    /// The cumulative point advanced to `cumulative`, and the echoed timestamp is from `echoed`.
+    /// Returns whether the first retransmitted unit is acknowledged and was sent before its
+    /// retransmission, so that the original arrived (RFC 3522, section 3.2). `tick`:
+    /// granularity of timestamps.
     pub fn is_original(&self, cumulative: u64, echoed: Instant, tick: Duration) -> bool {
         self.first.is_some_and(|(unit, at)| cumulative > unit && echoed + tick <= at)
     }
 
-    /// Whether everything is acknowledged without a retransmission: data declared lost arrived before it could be
-    /// retransmitted.
+    /// Whether everything is acknowledged without a retransmission: data declared lost arrived
+    /// before it could be retransmitted.
     pub fn is_idle(&self, cumulative: u64) -> bool {
         self.first.is_none() && cumulative >= self.end
     }
 
-    /// Whether all data outstanding at the reduction is acknowledged: the next loss is independent of it.
+    /// Whether all data outstanding at the reduction is acknowledged: the next loss is independent
+    /// of it.
     pub fn is_past(&self, cumulative: u64) -> bool {
         cumulative >= self.end
     }
 
-    /// Whether no further report can concern this recovery: the data outstanding at the reduction is acknowledged,
-    /// and a packet sent after that, `delivered`, has arrived. Later reports of needless retransmissions concern
-    /// others. `next_packet` is the number of the next packet.
+    /// Whether no further report can concern this recovery: the data outstanding at the reduction
+    /// is acknowledged, and a packet sent after that, `delivered`, has arrived. Later reports
+    /// of needless retransmissions concern others. `next_packet` is the number of the next
+    /// packet.
     pub fn is_closed(
         &mut self,
         cumulative: u64,

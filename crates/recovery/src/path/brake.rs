@@ -1,12 +1,13 @@
-//! The brake of bundling: copies must not fill a queue. While the round trip exceeds its minimum by more than the
-//! policy's share, no copies ride along; afterwards they reach back half as far as when it rose, and gradually
-//! further. Each further packet is a trial, which ends if round trips are longer with it than without. The first
-//! packet back rides along with every eighth packet, then every fourth, every second and each, so that many streams
-//! which together fill a path notice before they have filled its queue.
+//! The brake of bundling: copies must not fill a queue. While the round trip exceeds its minimum by
+//! more than the policy's share, no copies ride along; afterwards they reach back half as far as
+//! when it rose, and gradually further. Each further packet is a trial, which ends if round trips
+//! are longer with it than without. The first packet back rides along with every eighth packet,
+//! then every fourth, every second and each, so that many streams which together fill a path notice
+//! before they have filled its queue.
 //!
-//! Delay reveals a queue before the queue drops packets, as in LEDBAT (RFC 6817, section 2.4.2). The base is the
-//! minimum of five to ten minutes, and the minimum of the last few RTT samples is compared with it, so that jitter
-//! does not count as a queue.
+//! Delay reveals a queue before the queue drops packets, as in LEDBAT (RFC 6817, section 2.4.2).
+//! The base is the minimum of five to ten minutes, and the minimum of the last few RTT samples is
+//! compared with it, so that jitter does not count as a queue.
 
 use base::{Duration, Instant};
 
@@ -17,19 +18,22 @@ use crate::rtt::{LEAST_QUEUE, Ratio};
 
 /// Number of RTT samples whose minimum is compared with the base.
 const SAMPLES: usize = 4;
-/// Number of RTT samples in the trial of one more packet, and before the next trial; fewer while copies do not ride
-/// along with each packet yet.
+/// Number of RTT samples in the trial of one more packet, and before the next trial; fewer while
+/// copies do not ride along with each packet yet.
 const TRIAL: u8 = 16;
 const SHORT_TRIAL: u8 = 8;
-/// Sum of the samples' excess over the earlier mean that ends a trial, in the policy's share of the minimum.
+/// Sum of the samples' excess over the earlier mean that ends a trial, in the policy's share of the
+/// minimum.
 const TRIAL_SHARES: u64 = 3;
 /// Number of RTT samples after which their mean is known.
 const KNOWN: u8 = 8;
 /// Number of RTT samples before the first trial, which show the round trip without copies.
 const FIRST: u8 = 4;
-/// The first steps: copies of the previous packet ride along with every eighth, fourth, and second packet.
+/// The first steps: copies of the previous packet ride along with every eighth, fourth, and second
+/// packet.
 const SHARED: [u64; 3] = [8, 4, 2];
-/// The step at which copies ride along with each packet; each further step is one packet further back.
+/// The step at which copies ride along with each packet; each further step is one packet further
+/// back.
 const EACH: u8 = SHARED.len() as u8 + 1;
 /// The last step: as far back as the ledger looks for copies.
 const LAST: u8 = EACH + 63;
@@ -45,15 +49,16 @@ const MUCH_LONGER_HOLD: u64 = 32;
 pub(crate) struct RoundTrip {
     /// Time from the packet's transmission to its acknowledgement.
     pub(crate) measured: Duration,
-    /// Part of that time for which the receiver may have delayed the acknowledgement: at most until the next packet
-    /// arrived.
+    /// Part of that time for which the receiver may have delayed the acknowledgement: at most
+    /// until the next packet arrived.
     pub(crate) delay: Duration,
 }
 
 /// Value of copies on a path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Prospect {
-    /// Greatest distance of copies in packets back, 0 without copies; a greater one is tried step by step.
+    /// Greatest distance of copies in packets back, 0 without copies; a greater one is tried step
+    /// by step.
     pub(crate) furthest: u8,
     /// Time that copies save each message, if they are weighed.
     pub(crate) gain: Option<Duration>,
@@ -97,14 +102,15 @@ pub(crate) struct Brake {
     spread: Duration,
     /// Number of round trips without a receiver's delay, counted until their mean is known.
     known: u8,
-    /// RTT samples since copies were last allowed to reach further, and the sum of their excess over the earlier
-    /// mean.
+    /// RTT samples since copies were last allowed to reach further, and the sum of their excess
+    /// over the earlier mean.
     judged: u8,
     expired: Expired,
     excess: Duration,
     /// Present step: in how many packets copies ride, and how many packets back they reach.
     step: u8,
-    /// Largest step allowed: half as far back as the one that last filled a queue, growing with time since.
+    /// Largest step allowed: half as far back as the one that last filled a queue, growing with
+    /// time since.
     limit: u8,
     /// The step that last filled a queue.
     failed: u8,
@@ -151,8 +157,9 @@ impl Brake {
         }
     }
 
-    /// Draws one of eight values per number, in an order (Fibonacci hashing) that is in step neither with a pattern
-    /// of packets nor with another stream over the same bottleneck, whose round trip differs by nanoseconds.
+    /// Draws one of eight values per number, in an order (Fibonacci hashing) that is in step
+    /// neither with a pattern of packets nor with another stream over the same bottleneck,
+    /// whose round trip differs by nanoseconds.
     fn drawn(&self, number: u64) -> u64 {
         let own = self.base.get().unwrap_or_default().as_nanos();
         (number ^ own).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 61
@@ -167,8 +174,9 @@ impl Brake {
         }
     }
 
-    /// The retransmission timer expired: during a trial a queue may have grown beyond the timeout, which the next
-    /// RTT sample shows. After a second expiry (`again`) the path is unknown until the next sample.
+    /// The retransmission timer expired: during a trial a queue may have grown beyond the timeout,
+    /// which the next RTT sample shows. After a second expiry (`again`) the path is unknown
+    /// until the next sample.
     pub(crate) fn on_expiry(&mut self, again: bool) {
         let in_trial = self.step > 0 && self.judged < TRIAL;
         self.expired = match again || self.expired.is_silent() {
@@ -226,8 +234,8 @@ impl Brake {
         }
     }
 
-    /// Adds a round trip without a receiver's delay to a trial, its excess limited to `most` so that an outlier
-    /// does not count as a queue.
+    /// Adds a round trip without a receiver's delay to a trial, its excess limited to `most` so
+    /// that an outlier does not count as a queue.
     fn judge(&mut self, measured: Duration, most: Duration) {
         if self.known < KNOWN {
             let known = u64::from(self.known);
@@ -246,15 +254,15 @@ impl Brake {
         self.excess = (self.excess + measured).saturating_sub(self.before + drift);
     }
 
-    /// Whether round trips exceed their mean from before copies reached further, as a cumulative sum (Page): a
-    /// queue that copies fill shows within a few samples, and one that is empty now and then, because many share
-    /// the path, shows by its mean.
+    /// Whether round trips exceed their mean from before copies reached further, as a cumulative
+    /// sum (Page): a queue that copies fill shows within a few samples, and one that is empty
+    /// now and then, because many share the path, shows by its mean.
     fn rises(&self, share: Duration) -> bool {
         self.step > 0 && self.judged < TRIAL && self.excess > share * TRIAL_SHARES
     }
 
-    /// The network marked a packet as congested (RFC 3168). A loss has no effect here: copies are for losses that
-    /// do not mean congestion.
+    /// The network marked a packet as congested (RFC 3168). A loss has no effect here: copies are
+    /// for losses that do not mean congestion.
     pub(crate) fn on_mark(&mut self, now: Instant) {
         self.stop(now);
     }
@@ -286,8 +294,8 @@ impl Brake {
         now >= self.grows_at && (self.step < self.limit || self.may_raise(now, last))
     }
 
-    /// Advances copies while there is no queue: one packet further back each round trip, up to the limit, which
-    /// itself is raised from time to time up to step `last`.
+    /// Advances copies while there is no queue: one packet further back each round trip, up to the
+    /// limit, which itself is raised from time to time up to step `last`.
     fn grow(&mut self, now: Instant, base: Duration, last: u8) {
         if now < self.grows_at {
             return;
@@ -310,8 +318,8 @@ impl Brake {
         }
     }
 
-    /// Whether copies that save each message `gain` may be tried or reach further: only once round trips without
-    /// copies are known and are not longer anyway.
+    /// Whether copies that save each message `gain` may be tried or reach further: only once round
+    /// trips without copies are known and are not longer anyway.
     fn has_room(&self, gain: Duration) -> bool {
         match self.unladen.as_ref().and_then(|unladen| unladen.most()) {
             Some(most) => self.mean <= most + gain,
@@ -319,8 +327,8 @@ impl Brake {
         }
     }
 
-    /// Whether copies that save each message `gain` delay it by more than that. A trial detects the queue of one
-    /// more packet; this detects a queue that many streams fill gradually.
+    /// Whether copies that save each message `gain` delay it by more than that. A trial detects the
+    /// queue of one more packet; this detects a queue that many streams fill gradually.
     fn is_dear(&mut self, now: Instant, measured: Duration, gain: Option<Duration>) -> bool {
         let Some(gain) = gain else { return false };
         let unladen = self.unladen.get_or_insert_default();
@@ -357,7 +365,8 @@ mod tests {
         Instant::from_millis(at)
     }
 
-    /// Feeds a brake on a path of 100 ms the round trips `measured`, one every 50 ms from `from` on.
+    /// Feeds a brake on a path of 100 ms the round trips `measured`, one every 50 ms from `from`
+    /// on.
     fn feed(brake: &mut Brake, from: u64, measured: &[u64]) {
         for (index, measured) in measured.iter().enumerate() {
             let round_trip =
@@ -449,8 +458,8 @@ mod tests {
         }
         weigh(&mut brake, 21_000, 103, 128);
         assert_eq!(reach(&brake), 0);
-        // Other streams' copies keep the queue up: round trips without copies keep their old minimum, and no copy
-        // is tried.
+        // Other streams' copies keep the queue up: round trips without copies keep their old
+        // minimum, and no copy is tried.
         weigh(&mut brake, 27_400, 103, 2000);
         assert_eq!(reach(&brake), 0, "after 100 s");
         weigh(&mut brake, 127_400, 100, 100);

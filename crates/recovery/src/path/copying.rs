@@ -19,7 +19,8 @@ impl Copying {
         self.0.is_none()
     }
 
-    /// The brake of copies that ride along; `None` if the policy has none or no copy could ride yet.
+    /// The brake of copies that ride along; `None` if the policy has none or no copy could ride
+    /// yet.
     pub(crate) fn brake(&self) -> Option<&Brake> {
         self.0.as_ref()?.brake.as_ref()
     }
@@ -43,8 +44,8 @@ impl Copying {
         Some((states.brake.as_mut()?, states.worth.as_deref()))
     }
 
-    /// Allocates state when data leaves; `follows`: other data is in flight. Messages that travel alone have no
-    /// packet for copies to ride in.
+    /// Allocates state when data leaves; `follows`: other data is in flight. Messages that travel
+    /// alone have no packet for copies to ride in.
     pub(super) fn equip(&mut self, follows: bool, policy: &RecoveryPolicy) {
         let (brakes, weighs) = (policy.redundancy.has_brake(), policy.redundancy.is_weighed());
         let keeps = brakes || (follows && weighs);

@@ -17,7 +17,8 @@ impl Peak {
         self.current = self.current.max(flight);
     }
 
-    /// A packet was delivered; `next` is the number of the next packet, and `flight` bytes are in flight now.
+    /// A packet was delivered; `next` is the number of the next packet, and `flight` bytes are in
+    /// flight now.
     pub(crate) fn on_delivered(&mut self, packet: PacketNumber, next: PacketNumber, flight: u64) {
         if packet >= self.end {
             self.before = core::mem::replace(&mut self.current, flight);

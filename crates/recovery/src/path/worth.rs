@@ -1,13 +1,15 @@
-//! Measured gain and cost of copies on a path: whether they pay, how many packets back, and within which budget.
+//! Measured gain and cost of copies on a path: whether they pay, how many packets back, and within
+//! which budget.
 //!
-//! A copy saves, at each loss, the wait of the message and those held behind it for a retransmission. It costs each
-//! message the time that the copy's bytes take on the slowest line of the path. That time is the slope of round
-//! trips over packet sizes, from a regression with its uncertainty: copies stop where they cost more than they gain
-//! beyond doubt.
+//! A copy saves, at each loss, the wait of the message and those held behind it for a
+//! retransmission. It costs each message the time that the copy's bytes take on the slowest line of
+//! the path. That time is the slope of round trips over packet sizes, from a regression with its
+//! uncertainty: copies stop where they cost more than they gain beyond doubt.
 
 use base::{Duration, Instant};
 
-/// Number of packets in the mean share of losses. A new path counts as having sent as many, one of them lost.
+/// Number of packets in the mean share of losses. A new path counts as having sent as many, one of
+/// them lost.
 const NEW: u16 = 64;
 const REMEMBERED: u16 = 512;
 /// Number of losses in the mean share of those that followed another loss.
@@ -16,8 +18,8 @@ const LOSSES: i64 = 16;
 const ONE: i64 = 1 << 32;
 /// Bytes of a packet besides its data: the headers of IP and of the protocol.
 const HEADERS: u64 = 48;
-/// Reciprocal of the share of the time between two messages that a line must have to spare for copies in packets of
-/// their own.
+/// Reciprocal of the share of the time between two messages that a line must have to spare for
+/// copies in packets of their own.
 const SPARE: u64 = 16;
 /// Most packets held behind a lost one.
 const HELD: u64 = 64;
@@ -28,7 +30,8 @@ pub(crate) struct Worth {
     losses: Losses,
     slope: Slope,
     last: Option<Instant>,
-    /// Mean time between a packet and the next one, if that left within a round trip, and their mean size.
+    /// Mean time between a packet and the next one, if that left within a round trip, and their
+    /// mean size.
     gap: Duration,
     /// Mean deviation of the times between packets.
     varies: Duration,
@@ -40,8 +43,8 @@ pub(crate) struct Worth {
 }
 
 impl Worth {
-    /// A packet left at `now` with `new` bytes of new data and `copied` bytes of copies. The budget allows
-    /// `percent` bytes of copies per hundred new ones; `within` is the round trip.
+    /// A packet left at `now` with `new` bytes of new data and `copied` bytes of copies. The budget
+    /// allows `percent` bytes of copies per hundred new ones; `within` is the round trip.
     #[inline(never)]
     pub(crate) fn on_sent(
         &mut self,
@@ -98,21 +101,22 @@ impl Worth {
         self.credit.saturating_add(new.saturating_mul(u32::from(percent)))
     }
 
-    /// Greatest distance of copies in packets back, `most` at most, at which they are not known to cost more than they
-    /// gain; a retransmission takes `repair`.
+    /// Greatest distance of copies in packets back, `most` at most, at which they are not known to
+    /// cost more than they gain; a retransmission takes `repair`.
     pub(crate) fn furthest(&self, most: u8, repair: Duration) -> u8 {
         let pays = |back: &u8| self.cost(self.slope.least) <= self.gain(*back, repair);
         (1..=most).take_while(pays).count() as u8
     }
 
-    /// Time that copies of the previous packet save each message; `None` unless most messages follow another within
-    /// a round trip.
+    /// Time that copies of the previous packet save each message; `None` unless most messages
+    /// follow another within a round trip.
     pub(crate) fn saved(&self, repair: Duration) -> Option<Duration> {
         (self.far < 128).then(|| Duration::from_nanos(self.gain(1, repair)))
     }
 
-    /// Latest delay, `at_most` at most, after which a packet's copy may follow on its own and still leave the
-    /// slowest line before the next message arrives; `None` if the line probably has no room for it.
+    /// Latest delay, `at_most` at most, after which a packet's copy may follow on its own and still
+    /// leave the slowest line before the next message arrives; `None` if the line probably has
+    /// no room for it.
     pub(crate) fn apart(&self, at_most: Duration) -> Option<Duration> {
         if self.slope.most == i64::MAX {
             return None;
@@ -125,7 +129,8 @@ impl Worth {
         (spare > self.gap / SPARE).then(|| at_most.min(latest))
     }
 
-    /// Whether copies of all `most` packets are known to gain more than they cost, so that no trial is needed.
+    /// Whether copies of all `most` packets are known to gain more than they cost, so that no trial
+    /// is needed.
     pub(crate) fn is_certain(&self, most: u8, repair: Duration) -> bool {
         self.cost(self.slope.most) <= self.gain(most.min(1), repair)
     }
@@ -135,8 +140,8 @@ impl Worth {
         (u128::from(slope.max(0) as u64) * u128::from(self.weight) / 1024) as u64
     }
 
-    /// Mean time that copies of the packet `back` before save each message, in nanoseconds: when that packet and
-    /// those between are lost, and the packet with the copy is not.
+    /// Mean time that copies of the packet `back` before save each message, in nanoseconds: when
+    /// that packet and those between are lost, and the packet with the copy is not.
     fn gain(&self, back: u8, repair: Duration) -> u64 {
         let follows = self.losses.follows.max(self.losses.share) as u64;
         let shares = (1..back).map(|_| follows).chain([ONE as u64 - follows]);
@@ -181,8 +186,9 @@ impl Losses {
     }
 }
 
-/// Slope of round trips over the bytes of their packets: a regression on the deviations of both from their running
-/// means, so that a path which becomes longer, or a queue that comes and goes, has no effect on it.
+/// Slope of round trips over the bytes of their packets: a regression on the deviations of both
+/// from their running means, so that a path which becomes longer, or a queue that comes and goes,
+/// has no effect on it.
 #[derive(Clone, Debug)]
 struct Slope {
     /// Running means: bytes in 256ths, round trips in nanoseconds.
@@ -264,8 +270,9 @@ mod tests {
 
     const SRTT: Duration = Duration::from_millis(80);
 
-    /// A stream of 100 bytes every 24 ms over a line that takes `per_byte` for each byte, and whose round trip
-    /// alternates by `noise`; every eighth packet carries a copy. One packet in `loses` is lost.
+    /// A stream of 100 bytes every 24 ms over a line that takes `per_byte` for each byte, and whose
+    /// round trip alternates by `noise`; every eighth packet carries a copy. One packet in
+    /// `loses` is lost.
     fn stream(packets: u64, per_byte: Duration, noise: Duration, loses: u64) -> Worth {
         let mut worth = Worth::default();
         for packet in 0..packets {
@@ -287,8 +294,8 @@ mod tests {
         let free = stream(100, Duration::ZERO, Duration::ZERO, 100);
         assert_eq!(free.furthest(2, SRTT), 2);
         assert!(free.is_certain(2, SRTT));
-        // One loss in a hundred costs a message 80 ms, and those behind it 56, 32 and 8: 1.5 ms on average. A copy
-        // costs 7 ms.
+        // One loss in a hundred costs a message 80 ms, and those behind it 56, 32 and 8: 1.5 ms on
+        // average. A copy costs 7 ms.
         let slow = stream(500, micros(70), Duration::ZERO, 100);
         assert_eq!((slow.furthest(2, SRTT), slow.is_certain(2, SRTT)), (0, false));
         // A copy of a packet further back saves what a second loss right after the first costs.

@@ -1,5 +1,5 @@
-//! Probes of packet sizes on a path (RFC 8899, section 5; RFC 4821, section 7): the deadline of the next, the one
-//! in flight, and the losses of a size.
+//! Probes of packet sizes on a path (RFC 8899, section 5; RFC 4821, section 7): the deadline of the
+//! next, the one in flight, and the losses of a size.
 
 use base::Instant;
 
@@ -42,8 +42,9 @@ impl<P> MtuProbes<P> {
         self.under_way = None;
     }
 
-    /// The probe in flight was lost, because of its size or by chance: the next one may leave at `again`. Returns
-    /// the size once enough probes of it were lost that it counts as too large.
+    /// The probe in flight was lost, because of its size or by chance: the next one may leave at
+    /// `again`. Returns the size once enough probes of it were lost that it counts as too
+    /// large.
     pub(super) fn on_lost(&mut self, again: Instant, policy: &PathMtuPolicy) -> Option<u16> {
         let (size, _) = self.under_way.take()?;
         self.losses = self.losses.saturating_add(1);

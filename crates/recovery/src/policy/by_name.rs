@@ -8,8 +8,8 @@ use core::fmt;
 use super::{Changes, FIELDS, Field, FieldError, Protocol, RecoveryPolicy};
 
 impl RecoveryPolicy {
-    /// Checks that no field is set which has no effect on `protocol`, and that the values do not contradict each
-    /// other ([`RecoveryPolicy::check`]).
+    /// Checks that no field is set which has no effect on `protocol`, and that the values do not
+    /// contradict each other ([`RecoveryPolicy::check`]).
     ///
     /// # Errors
     /// [`FieldError::Elsewhere`] for the first such field; the errors of [`RecoveryPolicy::check`].
@@ -24,12 +24,12 @@ impl RecoveryPolicy {
         }
     }
 
-    /// Parses a policy such as `thin;bundling=paper;rto-min=100ms`: a preset of `protocol`, followed by fields that
-    /// differ.
+    /// Parses a policy such as `thin;bundling=paper;rto-min=100ms`: a preset of `protocol`,
+    /// followed by fields that differ.
     ///
     /// # Errors
-    /// [`FieldError`] if the preset or a field is unknown, a value is invalid, or a field has no effect on the
-    /// protocol.
+    /// [`FieldError`] if the preset or a field is unknown, a value is invalid, or a field has no
+    /// effect on the protocol.
     pub fn parse(protocol: Protocol, text: &str) -> Result<Self, FieldError> {
         let (preset, fields) = text.split_once(';').unwrap_or((text, ""));
         let mut policy = RecoveryPolicy::of_preset(protocol, preset.trim())?;

@@ -2,8 +2,9 @@
 
 use super::{Field, FieldError, Protocol, RecoveryPolicy};
 
-/// Fields with their values, in the order of setting. With the feature `serde` it is read from a map of names to
-/// strings, numbers or booleans (for switches), and written as a map of names to strings.
+/// Fields with their values, in the order of setting. With the feature `serde` it is read from a
+/// map of names to strings, numbers or booleans (for switches), and written as a map of names to
+/// strings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes(Vec<(&'static str, String)>);
 
@@ -47,8 +48,8 @@ impl Changes {
     /// Applies the changes to `policy`, which is for `protocol`.
     ///
     /// # Errors
-    /// As [`Changes::apply`], and [`FieldError::Elsewhere`] for a field without effect on the protocol, whatever
-    /// its value.
+    /// As [`Changes::apply`], and [`FieldError::Elsewhere`] for a field without effect on the
+    /// protocol, whatever its value.
     pub fn apply_for(
         &self,
         protocol: Protocol,

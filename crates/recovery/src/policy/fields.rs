@@ -42,8 +42,8 @@ pub struct Field {
     pub meaning: &'static str,
     /// Group under which the field is listed.
     pub topic: Topic,
-    /// The protocol that the field is restricted to, and the reason why the other one has no use for it; `None`: both
-    /// have.
+    /// The protocol that the field is restricted to, and the reason why the other one has no use
+    /// for it; `None`: both have.
     pub only: Option<(Protocol, &'static str)>,
     read: fn(&mut RecoveryPolicy, &str) -> Option<()>,
     write: fn(&RecoveryPolicy) -> Option<String>,
@@ -72,8 +72,8 @@ impl Field {
     /// Sets the field in `policy`.
     ///
     /// # Errors
-    /// [`FieldError::Value`] if the text is no value of the field; [`FieldError::Off`] for sub-fields of a parent
-    /// that is off.
+    /// [`FieldError::Value`] if the text is no value of the field; [`FieldError::Off`] for
+    /// sub-fields of a parent that is off.
     pub fn set(&self, policy: &mut RecoveryPolicy, text: &str) -> Result<(), FieldError> {
         if (self.write)(policy).is_none() {
             return Err(FieldError::Off(self.name));
@@ -147,8 +147,8 @@ impl RecoveryPolicy {
         field.set(self, text)
     }
 
-    /// All fields with their values, in an order in which [`RecoveryPolicy::set`] turns any other policy into this
-    /// one.
+    /// All fields with their values, in an order in which [`RecoveryPolicy::set`] turns any other
+    /// policy into this one.
     pub fn fields(&self) -> impl Iterator<Item = (&'static Field, String)> + '_ {
         FIELDS.iter().filter_map(|field| Some((field, field.get(self)?)))
     }

@@ -60,30 +60,31 @@ const LOSS: LossPolicy = LossPolicy {
     sack_flight: SackFlight::Reports,
 };
 
-/// Least timeout of the `latency` presets while the stream is thin: the smallest difference from the round trip
-/// that the clock can tell.
+/// Least timeout of the `latency` presets while the stream is thin: the smallest difference from
+/// the round trip that the clock can tell.
 pub(super) const LEAST_TIMEOUT: Duration = Duration::from_millis(1);
 
 /// A stream that waits for a lost packet has more packets in flight than before, and is still thin.
 pub(super) const FEW_OR_SLOW: ThinDetector =
     ThinDetector::FewOrSlow { least: Duration::from_millis(5) };
 
-/// Window of an unused path, as TCP's of ten segments (RFC 6928), where RFC 9260, section 7.2.1, has three packets:
-/// a stream of some packets a round trip never waits for its window to open.
+/// Window of an unused path, as TCP's of ten segments (RFC 6928), where RFC 9260, section 7.2.1,
+/// has three packets: a stream of some packets a round trip never waits for its window to open.
 const INITIAL_WINDOW: u32 = 14_600;
 
 /// Expiries of the timer during set-up at which the timeout does not double, as in Linux
 /// (`tcp_syn_linear_timeouts`).
 pub(super) const LINEAR_SETUP: u8 = 4;
 
-/// A host that chooses between addresses waits this long for the first before it tries the second (RFC 8305,
-/// section 5).
+/// A host that chooses between addresses waits this long for the first before it tries the second
+/// (RFC 8305, section 5).
 pub(super) const FIRST_SETUP: Duration = Duration::from_millis(250);
 
 /// The round trip of a path varies by less than this factor, that of a queue by more.
 pub(super) const LINEAR_QUEUE: u8 = 3;
 
-/// While an outage is young, the `latency` presets probe no less often than `thin`, whose timeouts are not shorter.
+/// While an outage is young, the `latency` presets probe no less often than `thin`, whose timeouts
+/// are not shorter.
 pub(super) const LINEAR_STEP: Duration = Duration::from_millis(200);
 
 impl RecoveryPolicy {
@@ -172,8 +173,8 @@ impl RecoveryPolicy {
         policy
     }
 
-    /// `lksctp` with all modifications of Petlund et al. 2009, with error counting that linear timeouts do not
-    /// affect, and with requests for prompt SACKs.
+    /// `lksctp` with all modifications of Petlund et al. 2009, with error counting that linear
+    /// timeouts do not affect, and with requests for prompt SACKs.
     pub fn sctp_thin_paper() -> Self {
         let mut policy = RecoveryPolicy::lksctp();
         policy.rto.min_while_thin = Some(Duration::from_millis(200));
@@ -181,17 +182,17 @@ impl RecoveryPolicy {
         policy.backoff.errors = ErrorCounting::ExponentialSchedule;
         policy.timer_restart = TimerRestart::LessOldestAge { threshold: 4 };
         policy.loss.dup_threshold_while_thin = Some(1);
-        // With a timeout of little more than a round trip, the timer would expire before the retransmission's
-        // acknowledgement.
+        // With a timeout of little more than a round trip, the timer would expire before the
+        // retransmission's acknowledgement.
         policy.loss.fast_restarts_timer = true;
-        // A peer may delay its SACKs by as much as the minimum timeout: otherwise each message of a thin stream on
-        // a short path would be sent twice.
+        // A peer may delay its SACKs by as much as the minimum timeout: otherwise each message of a
+        // thin stream on a short path would be sent twice.
         policy.acknowledgement.request_immediate = ImmediateRequest::WhileThin;
         policy
     }
 
-    /// Thin streams never wait longer than with `sctp_rfc`, and mostly far less, without a copy of data that is not
-    /// late. `docs/policies.md` gives the reason of each value.
+    /// Thin streams never wait longer than with `sctp_rfc`, and mostly far less, without a copy of
+    /// data that is not late. `docs/policies.md` gives the reason of each value.
     pub fn sctp_thin() -> Self {
         let mut policy = RecoveryPolicy::sctp_thin_paper();
         policy.rto.initial = Duration::from_secs(1);
@@ -210,8 +211,8 @@ impl RecoveryPolicy {
         policy
     }
 
-    /// `sctp_thin` with timeouts of little more than the measured round trip: the base of the `latency` presets, which
-    /// add a way to repair losses without a timeout.
+    /// `sctp_thin` with timeouts of little more than the measured round trip: the base of the
+    /// `latency` presets, which add a way to repair losses without a timeout.
     fn sctp_thin_at_bound() -> Self {
         let mut policy = RecoveryPolicy::sctp_thin();
         policy.rto.min_while_thin = Some(LEAST_TIMEOUT);
@@ -224,17 +225,18 @@ impl RecoveryPolicy {
         policy
     }
 
-    /// `sctp_thin` at the path's own bound: timeouts of little more than the measured round trip, and copies of the
-    /// last two packets' data in each message that follows within a round trip, so that the next message repairs
-    /// the loss of the previous one. A brake ends copies that would fill a queue.
+    /// `sctp_thin` at the path's own bound: timeouts of little more than the measured round trip,
+    /// and copies of the last two packets' data in each message that follows within a round
+    /// trip, so that the next message repairs the loss of the previous one. A brake ends copies
+    /// that would fill a queue.
     pub fn sctp_latency() -> Self {
         let mut policy = RecoveryPolicy::sctp_thin_at_bound();
         policy.redundancy.bundling = Some(BundlingPolicy::LATENCY);
         policy
     }
 
-    /// [`sctp_latency`](RecoveryPolicy::sctp_latency) without copies: a loss costs one round trip from its
-    /// transmission, for each packet in flight, provided that each has a prompt SACK.
+    /// [`sctp_latency`](RecoveryPolicy::sctp_latency) without copies: a loss costs one round trip
+    /// from its transmission, for each packet in flight, provided that each has a prompt SACK.
     pub fn sctp_latency_lean() -> Self {
         let mut policy = RecoveryPolicy::sctp_thin_at_bound();
         policy.timer_restart = TimerRestart::LessOldestAge { threshold: u8::MAX };
@@ -242,8 +244,9 @@ impl RecoveryPolicy {
         policy
     }
 
-    /// [`sctp_latency`](RecoveryPolicy::sctp_latency) with data that has no successor sent twice: a single loss
-    /// costs a seventh of the round trip. A stream slower than that sends twice as many packets.
+    /// [`sctp_latency`](RecoveryPolicy::sctp_latency) with data that has no successor sent twice: a
+    /// single loss costs a seventh of the round trip. A stream slower than that sends twice as
+    /// many packets.
     pub fn sctp_latency_max() -> Self {
         let mut policy = RecoveryPolicy::sctp_latency();
         policy.redundancy.bundling = Some(BundlingPolicy::MAX);

@@ -1,5 +1,5 @@
-//! Presets for TCP. SCTP's presets do not suit it: they have another controller with its bursts, and no rule for
-//! SACK reports that may be forgotten.
+//! Presets for TCP. SCTP's presets do not suit it: they have another controller with its bursts,
+//! and no rule for SACK reports that may be forgotten.
 
 use base::Duration;
 
@@ -63,8 +63,9 @@ impl RecoveryPolicy {
         })
     }
 
-    /// The RFCs: slow start and congestion avoidance (5681) with byte counting (3465) from ten segments on (6928),
-    /// timeout (6298), limited transmit (3042), SACK (6675), without SACK NewReno (6582).
+    /// The RFCs: slow start and congestion avoidance (5681) with byte counting (3465) from ten
+    /// segments on (6928), timeout (6298), limited transmit (3042), SACK (6675), without SACK
+    /// NewReno (6582).
     pub fn tcp_rfc() -> Self {
         let mut policy = RecoveryPolicy::sctp_rfc();
         policy.congestion.controller = Controller::NewReno;
@@ -91,11 +92,12 @@ impl RecoveryPolicy {
         policy
     }
 
-    /// [`tcp_thin_paper`](RecoveryPolicy::tcp_thin_paper) with four additions. Errors count by an exponential
-    /// schedule, so that linear timeouts end no connection sooner. The timeout allows for acknowledgements that the
-    /// peer is seen to delay. Losses are detected by time (RACK), so that a lost retransmission does not wait for
-    /// the timer. Needless reductions of the window are undone. After an outage it is back within a second, as
-    /// SCTP's `thin` is.
+    /// [`tcp_thin_paper`](RecoveryPolicy::tcp_thin_paper) with four additions. Errors count by an
+    /// exponential schedule, so that linear timeouts end no connection sooner. The timeout
+    /// allows for acknowledgements that the peer is seen to delay. Losses are detected by time
+    /// (RACK), so that a lost retransmission does not wait for the timer. Needless reductions
+    /// of the window are undone. After an outage it is back within a second, as SCTP's `thin`
+    /// is.
     pub fn tcp_thin() -> Self {
         let mut policy = RecoveryPolicy::tcp_thin_paper();
         policy.backoff.errors = ErrorCounting::ExponentialSchedule;
@@ -112,9 +114,9 @@ impl RecoveryPolicy {
         policy
     }
 
-    /// Linux's modifications for thin streams: linear timeouts for six expiries, fast retransmission at the first
-    /// duplicate while fewer than four packets are in flight; and RTO restart. Plans that reproduce the papers rely
-    /// on these values.
+    /// Linux's modifications for thin streams: linear timeouts for six expiries, fast
+    /// retransmission at the first duplicate while fewer than four packets are in flight; and
+    /// RTO restart. Plans that reproduce the papers rely on these values.
     pub fn tcp_thin_paper() -> Self {
         let mut policy = RecoveryPolicy::tcp_sack();
         policy.backoff.while_thin = ThinBackoff::LinearFor(6);
@@ -123,9 +125,10 @@ impl RecoveryPolicy {
         policy
     }
 
-    /// `tcp_thin` with copies of data in flight in each packet, retransmissions included: as far as they fit the
-    /// congestion window, and while the round trip stays within a quarter of its minimum, so that copies never
-    /// displace other data. Losses that copies repair reduce the window if the peer's duplicate reports prove them.
+    /// `tcp_thin` with copies of data in flight in each packet, retransmissions included: as far as
+    /// they fit the congestion window, and while the round trip stays within a quarter of its
+    /// minimum, so that copies never displace other data. Losses that copies repair reduce the
+    /// window if the peer's duplicate reports prove them.
     pub fn tcp_thin_rdb() -> Self {
         let mut policy = RecoveryPolicy::tcp_thin();
         policy.redundancy = RecoveryPolicy::tcp_thin_rdb_paper().redundancy;
@@ -135,9 +138,10 @@ impl RecoveryPolicy {
         policy
     }
 
-    /// [`tcp_latency_lean`](RecoveryPolicy::tcp_latency_lean) with copies of the last two packets' data, as in
-    /// [`sctp_latency`](RecoveryPolicy::sctp_latency), and with a request for the acknowledgement of each message
-    /// that travels alone: while the path loses packets and has room, if the peer is seen to delay.
+    /// [`tcp_latency_lean`](RecoveryPolicy::tcp_latency_lean) with copies of the last two packets'
+    /// data, as in [`sctp_latency`](RecoveryPolicy::sctp_latency), and with a request for the
+    /// acknowledgement of each message that travels alone: while the path loses packets and has
+    /// room, if the peer is seen to delay.
     pub fn tcp_latency() -> Self {
         let mut policy = RecoveryPolicy::tcp_latency_lean();
         policy.redundancy.bundling = Some(BundlingPolicy::LATENCY);
@@ -145,9 +149,10 @@ impl RecoveryPolicy {
         policy
     }
 
-    /// `tcp_thin` with timeouts of little more than the round trip, which is measured on the latest delivered
-    /// segment; an expiry that timestamps prove early widens the margin. While timeouts are linear they are probes
-    /// and leave the window alone, so that new messages continue to leave after a burst of losses.
+    /// `tcp_thin` with timeouts of little more than the round trip, which is measured on the latest
+    /// delivered segment; an expiry that timestamps prove early widens the margin. While
+    /// timeouts are linear they are probes and leave the window alone, so that new messages
+    /// continue to leave after a burst of losses.
     pub fn tcp_latency_lean() -> Self {
         let mut policy = RecoveryPolicy::tcp_thin();
         policy.rto.min_while_thin = Some(LEAST_TIMEOUT);
@@ -167,8 +172,8 @@ impl RecoveryPolicy {
     }
 
     /// [`tcp_latency`](RecoveryPolicy::tcp_latency) with the copies of
-    /// [`sctp_latency_max`](RecoveryPolicy::sctp_latency_max): a duplicate is acknowledged at once, so that no
-    /// request is needed.
+    /// [`sctp_latency_max`](RecoveryPolicy::sctp_latency_max): a duplicate is acknowledged at once,
+    /// so that no request is needed.
     pub fn tcp_latency_max() -> Self {
         let mut policy = RecoveryPolicy::tcp_latency();
         policy.acknowledgement.request_immediate = ImmediateRequest::Never;
@@ -176,9 +181,9 @@ impl RecoveryPolicy {
         policy
     }
 
-    /// [`tcp_thin_paper`](RecoveryPolicy::tcp_thin_paper) with copies of data in flight in each packet, as in
-    /// [`tcp_thin_rdb`](RecoveryPolicy::tcp_thin_rdb), but without a brake. Plans that reproduce the papers rely on
-    /// these values.
+    /// [`tcp_thin_paper`](RecoveryPolicy::tcp_thin_paper) with copies of data in flight in each
+    /// packet, as in [`tcp_thin_rdb`](RecoveryPolicy::tcp_thin_rdb), but without a brake. Plans
+    /// that reproduce the papers rely on these values.
     pub fn tcp_thin_rdb_paper() -> Self {
         let mut policy = RecoveryPolicy::tcp_thin_paper();
         policy.redundancy.bundling = Some(BundlingPolicy {
@@ -190,10 +195,11 @@ impl RecoveryPolicy {
         policy
     }
 
-    /// A present-day Linux kernel: CUBIC (RFC 9438), RACK-TLP (8985), F-RTO (5682), proportional rate reduction
-    /// (9937), undo, slow start without a limit, a window in packets that decays while idle; acknowledgements that
-    /// are prompt at first, and then delayed by 40 ms, the kernel's minimum and usual maximum. Without its HyStart,
-    /// which is older than RFC 9406 and ends slow start at once.
+    /// A present-day Linux kernel: CUBIC (RFC 9438), RACK-TLP (8985), F-RTO (5682), proportional
+    /// rate reduction (9937), undo, slow start without a limit, a window in packets that decays
+    /// while idle; acknowledgements that are prompt at first, and then delayed by 40 ms, the
+    /// kernel's minimum and usual maximum. Without its HyStart, which is older than RFC 9406
+    /// and ends slow start at once.
     pub fn tcp_linux() -> Self {
         let mut policy = RecoveryPolicy::tcp_sack();
         policy.loss.rack = true;
@@ -231,9 +237,10 @@ impl RecoveryPolicy {
         policy
     }
 
-    /// ns-2's `Agent/TCP/Sack1` with its default values: in a recovery each hole counts as lost, acknowledgements lower the
-    /// flight, and the window falls once; windows in packets, which fall to one; a clock of 10 ms; acknowledgements
-    /// counted instead of bytes. Its first timeout of 3 s and its initial window of two packets are for the plan to set.
+    /// ns-2's `Agent/TCP/Sack1` with its default values: in a recovery each hole counts as lost,
+    /// acknowledgements lower the flight, and the window falls once; windows in packets, which
+    /// fall to one; a clock of 10 ms; acknowledgements counted instead of bytes. Its first
+    /// timeout of 3 s and its initial window of two packets are for the plan to set.
     pub fn tcp_ns2() -> Self {
         let mut policy = RecoveryPolicy::tcp_sack();
         policy.loss.sack_losses = SackLosses::EachHole;

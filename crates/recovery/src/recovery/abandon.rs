@@ -6,8 +6,9 @@ use super::Recovery;
 use crate::path_id::PathId;
 
 impl Recovery {
-    /// Abandons the units of `range`: they leave the flight and are not retransmitted. The window neither grows nor
-    /// shrinks. A timer without data in flight stops; the message that tells the peer has a timer of its own.
+    /// Abandons the units of `range`: they leave the flight and are not retransmitted. The window
+    /// neither grows nor shrinks. A timer without data in flight stops; the message that tells
+    /// the peer has a timer of its own.
     pub fn abandon(&mut self, range: Range<u64>) {
         self.ledger.abandon(range);
         for (path, state) in self.paths.iter_mut() {

@@ -32,8 +32,8 @@ struct Before {
 }
 
 impl Recovery {
-    /// Processes an acknowledgement. `unsent_packets`: number of packets that unsent data would fill, as far as the
-    /// peer's window allows.
+    /// Processes an acknowledgement. `unsent_packets`: number of packets that unsent data would
+    /// fill, as far as the peer's window allows.
     pub fn on_feedback(
         &mut self,
         now: Instant,
@@ -121,8 +121,8 @@ impl Recovery {
         feedback: &Feedback<'_>,
         outcome: &mut AckOutcome,
     ) {
-        // Where reports add up, data whose reports were forgotten at a timeout counts as lost too: its
-        // acknowledgement is not evidence of an early loss.
+        // Where reports add up, data whose reports were forgotten at a timeout counts as lost too:
+        // its acknowledgement is not evidence of an early loss.
         let adds_up = self.heard.silence == Silence::Nothing;
         let hasty = if adds_up { news.needless } else { news.spurious };
         if hasty > 0 {
@@ -146,8 +146,9 @@ impl Recovery {
         }
     }
 
-    /// Takes an RTT sample from the echo of a timestamp, which identifies the transmission that arrived (RFC 7323,
-    /// section 4), where Karn's rule leaves no sample of retransmitted data. Only if the cumulative point advanced.
+    /// Takes an RTT sample from the echo of a timestamp, which identifies the transmission that
+    /// arrived (RFC 7323, section 4), where Karn's rule leaves no sample of retransmitted data.
+    /// Only if the cumulative point advanced.
     #[inline(never)]
     fn sample_by_echo(
         &mut self,
@@ -161,15 +162,16 @@ impl Recovery {
         else {
             return false;
         };
-        // The echo is that of the oldest acknowledged segment, with which the peer waited; the latest segment shows
-        // the path's own time.
+        // The echo is that of the oldest acknowledged segment, with which the peer waited; the
+        // latest segment shows the path's own time.
         let latest = news.largest_sent_at.filter(|_| news.largest_fresh && self.samples_proven());
         let rtt = latest.map_or(rtt, |sent_at| rtt.min(now.since(sent_at)));
         // Timestamps count milliseconds, too coarse for a shorter path.
         let known = self.paths[path].mechanisms.as_deref();
         let least = known.and_then(|known| known.min_rtt.get());
         let rtt = least.map_or(rtt, |least| rtt.max(least));
-        // This is the answer to a duplicate: earlier ones were lost, perhaps for seconds, and the echo is from before them.
+        // This is the answer to a duplicate: earlier ones were lost, perhaps for seconds, and the
+        // echo is from before them.
         let narrow = self.policy.rto.margin.heeds_narrow();
         let duplicate = report.again.latest.filter(|_| news.needless > 0 && narrow);
         let rtt = match duplicate.map(|again| now.since(again.again_at)) {
@@ -182,7 +184,8 @@ impl Recovery {
             }
             None => rtt,
         };
-        // The first transmission arrived, and the peer may have delayed its acknowledgement beyond the timeout.
+        // The first transmission arrived, and the peer may have delayed its acknowledgement beyond
+        // the timeout.
         let tick = TIMESTAMP_TICK;
         let first = report.again.latest.filter(|again| rtt > now.since(again.again_at) + tick);
         if first.is_some_and(|first| self.is_excused(now, path, first.first_at)) {
@@ -208,7 +211,8 @@ impl Recovery {
         true
     }
 
-    /// The cumulative point advanced: the path's episode ends, or fast recovery continues with the next hole.
+    /// The cumulative point advanced: the path's episode ends, or fast recovery continues with the
+    /// next hole.
     fn on_advance(&mut self, now: Instant, path: PathId, news: &PathAck) {
         let cumulative = self.ledger.cumulative();
         self.heard.duplicates = 0;
@@ -232,8 +236,8 @@ impl Recovery {
         let full = acked >= mss;
         state.episode.on_partial_ack(full, self.ledger.next_unit());
         if !self.heard.reports_gaps() {
-            // RFC 6582, section 3.2, step 3: deflate by the data that left, less one packet, which is the
-            // retransmission.
+            // RFC 6582, section 3.2, step 3: deflate by the data that left, less one packet, which
+            // is the retransmission.
             state.episode.deflate(acked, if full { mss } else { 0 });
             state.episode.exempt(Exempt::Other);
             self.lose_next_hole(now, path);
@@ -247,7 +251,8 @@ impl Recovery {
             let flight = self.window_taken(path);
             let congestion = &mut self.paths[path].congestion;
             let mss = congestion.mss();
-            // First choice of RFC 6582, section 3.2, step 3: no burst of the data that waited behind the hole.
+            // First choice of RFC 6582, section 3.2, step 3: no burst of the data that waited
+            // behind the hole.
             congestion.cap(flight.max(mss) + mss);
         }
         self.record_window(now, path);
@@ -285,8 +290,8 @@ impl Recovery {
         delays.for_each(AckDelay::on_needless);
     }
 
-    /// Passes on the round trip of the latest delivered packet, unless that was sent before, as evidence of the
-    /// peer's delay and of a queue.
+    /// Passes on the round trip of the latest delivered packet, unless that was sent before, as
+    /// evidence of the peer's delay and of a queue.
     fn watch_round_trip(&mut self, now: Instant, path: PathId, news: &PathAck) {
         let state = &self.paths[path];
         if state.ack_delay.is_some() || !state.copying.is_empty() {
@@ -311,8 +316,9 @@ impl Recovery {
             delay.on_packets(news.delivered, next_sent_at.is_some(), cargo, measured);
             in_vain = alone && asked && delay.requests.is_in_vain();
         }
-        // The last of several packets made the receiver acknowledge them, unless the acknowledgement of the others
-        // was lost, which was due long before. A single packet may have waited for the next.
+        // The last of several packets made the receiver acknowledge them, unless the
+        // acknowledgement of the others was lost, which was due long before. A single
+        // packet may have waited for the next.
         let followed = news
             .before_sent_at
             .is_none_or(|before| state.rtt.srtt().is_none_or(|srtt| sent_at.since(before) < srtt));
@@ -321,15 +327,15 @@ impl Recovery {
             // The request was lost.
             _ if in_vain => return self.watch_queue(now, path, None),
             _ if prompt => Duration::ZERO,
-            // The next packet came before any receiver gives up waiting for it, so that the wait is not longer than
-            // that.
+            // The next packet came before any receiver gives up waiting for it, so that the wait is
+            // not longer than that.
             Some(next) if next.since(sent_at) < LEAST_ACK_DELAY => Duration::ZERO,
             Some(next) => next.since(sent_at),
             None => return self.watch_queue(now, path, None),
         };
         let state = &mut self.paths[path];
-        // An acknowledgement that a copy brought about takes longer than others, which would be attributed to the
-        // copy's bytes.
+        // An acknowledgement that a copy brought about takes longer than others, which would be
+        // attributed to the copy's bytes.
         if let Some(worth) = state.copying.worth_mut().filter(|_| prompt) {
             worth.on_round_trip(news.largest_bytes, measured);
         }
@@ -365,8 +371,8 @@ impl Recovery {
         news.delivered == 1 && alone && delay.waited(measured, asked)
     }
 
-    /// Whether the timed packet travelled alone for a round trip and is acknowledged only with the next one: the
-    /// peer waited for that one, or the acknowledgement was lost.
+    /// Whether the timed packet travelled alone for a round trip and is acknowledged only with the
+    /// next one: the peer waited for that one, or the acknowledgement was lost.
     #[inline]
     fn waited_for_next(&mut self, now: Instant, path: PathId, news: &PathAck) -> bool {
         self.paths[path].ack_delay.is_some() && self.is_answered_late(now, path, news)
@@ -383,8 +389,9 @@ impl Recovery {
         })
     }
 
-    /// Transmission of data that was sent once and whose acknowledgement is its own: the timed packet, or the
-    /// latest one acknowledged with it if the acknowledgement of the timed one may have been lost.
+    /// Transmission of data that was sent once and whose acknowledgement is its own: the timed
+    /// packet, or the latest one acknowledged with it if the acknowledgement of the timed one
+    /// may have been lost.
     fn trusted_timing(&mut self, now: Instant, path: PathId, news: &PathAck) -> Option<Instant> {
         let latest = news.largest_sent_at.filter(|_| news.largest_fresh);
         if self.waited_for_next(now, path, news) {

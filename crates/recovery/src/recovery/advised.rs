@@ -20,8 +20,8 @@ pub struct PathView {
 }
 
 impl Recovery {
-    /// Applies one advice. What leaves because of it leaves as after any other input: a new burst begins, unless the advice
-    /// only concerns timers.
+    /// Applies one advice. What leaves because of it leaves as after any other input: a new burst
+    /// begins, unless the advice only concerns timers.
     ///
     /// # Errors
     /// [`AdviceError`] where the advice makes no sense; nothing changed then.
@@ -81,7 +81,8 @@ impl Recovery {
         let (after, tick) = (self.rto(path), self.policy.rto.tick);
         let timer = self.paths[path].t3_rtx.filter(|timer| timer.due > now && after != before);
         let Some(RunningTimer { started_at, due }) = timer else { return };
-        // Some rules measure the timeout from another instant than that at which they set the timer.
+        // Some rules measure the timeout from another instant than that at which they set the
+        // timer.
         let ordinary = (started_at + before).round_up(tick) == due;
         let from = if ordinary { started_at } else { due.before(before) };
         let due = (from + after).max(now + LEAST_WAIT).round_up(tick);

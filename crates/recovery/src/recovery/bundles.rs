@@ -1,4 +1,5 @@
-//! Redundant data bundling: the choice of copies that ride along with a packet, and lessons from their fate.
+//! Redundant data bundling: the choice of copies that ride along with a packet, and lessons from
+//! their fate.
 
 use base::Instant;
 use smallvec::SmallVec;
@@ -18,7 +19,8 @@ pub type Bundle = SmallVec<[(u64, u32); 2]>;
 /// Placement of copies in a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ride {
-    /// One run with the packet's own data: all units must touch, so that reported ones ride along too.
+    /// One run with the packet's own data: all units must touch, so that reported ones ride along
+    /// too.
     Joined,
     /// Each by itself: reported units are left out.
     Apart,
@@ -39,8 +41,8 @@ pub struct Space<C> {
 }
 
 impl Recovery {
-    /// Units in flight on `path` that ride along before new data, which begins at unit `before` and has `bytes`
-    /// bytes; the nearest first.
+    /// Units in flight on `path` that ride along before new data, which begins at unit `before` and
+    /// has `bytes` bytes; the nearest first.
     pub fn bundle_before(
         &self,
         now: Instant,
@@ -55,8 +57,8 @@ impl Recovery {
         self.pick(path, policy, bytes, space, units)
     }
 
-    /// Units in flight on `path` that ride along behind retransmitted data, which has `bytes` bytes and ends at
-    /// `from`.
+    /// Units in flight on `path` that ride along behind retransmitted data, which has `bytes` bytes
+    /// and ends at `from`.
     pub fn bundle_behind(
         &self,
         path: PathId,
@@ -129,8 +131,8 @@ impl Recovery {
         now.since(left) <= share.of(within)
     }
 
-    /// Number of packets back that copies in `packet` may reach by their value. While that value is in doubt, one
-    /// packet in [`TRIED_WITHOUT`] carries none, and its round trip is compared.
+    /// Number of packets back that copies in `packet` may reach by their value. While that value is
+    /// in doubt, one packet in [`TRIED_WITHOUT`] carries none, and its round trip is compared.
     fn worthy(&self, path: PathId, packet: PacketNumber) -> u8 {
         let state = &self.paths[path];
         let Some(policy) = self.policy.redundancy.bundling.filter(|policy| policy.weighed) else {
@@ -191,8 +193,8 @@ impl Recovery {
         true
     }
 
-    /// Passes an acknowledgement for `path` to the brake, which watches for a queue. `None`: it acknowledged a
-    /// single packet without a successor, which the receiver may have delayed.
+    /// Passes an acknowledgement for `path` to the brake, which watches for a queue. `None`: it
+    /// acknowledged a single packet without a successor, which the receiver may have delayed.
     pub(super) fn watch_queue(
         &mut self,
         now: Instant,

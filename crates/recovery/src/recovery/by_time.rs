@@ -1,4 +1,5 @@
-//! Loss detection by time: RACK and tail loss probes (RFC 8985), the fine-grained timer of Vegas and TCP-ER.
+//! Loss detection by time: RACK and tail loss probes (RFC 8985), the fine-grained timer of Vegas
+//! and TCP-ER.
 
 use base::{Duration, Instant};
 
@@ -41,7 +42,8 @@ impl Recovery {
             mechanisms.min_rtt.on_sample(now, now.since(sent_at));
             mechanisms.on_clean_trip();
         }
-        // Elsewhere RACK goes by the round trip alone, as it did when its results were compared with the papers'.
+        // Elsewhere RACK goes by the round trip alone, as it did when its results were compared
+        // with the papers'.
         let narrow = self.policy.rto.margin.heeds_narrow();
         let delivery = Delivery {
             packet,
@@ -63,9 +65,9 @@ impl Recovery {
     /// Declares the packets lost that RACK finds lost (RFC 8985, section 6.2, step 5), and sets its
     /// timer for the next packet.
     ///
-    /// The RFC sets the timer for the last of the waiting packets, so that it expires once; here it is set for the
-    /// first, and each is retransmitted at its own time. `flight_before`: flight before the input. Returns whether
-    /// any packet was lost.
+    /// The RFC sets the timer for the last of the waiting packets, so that it expires once; here it
+    /// is set for the first, and each is retransmitted at its own time. `flight_before`: flight
+    /// before the input. Returns whether any packet was lost.
     pub(super) fn detect_by_time(
         &mut self,
         now: Instant,
@@ -128,7 +130,8 @@ impl Recovery {
 
     // ---- tail loss probes ----------------------------------------------------------------------
 
-    /// Restarts or stops the probe timer (RFC 8985, section 7.2): no data may be known to be missing.
+    /// Restarts or stops the probe timer (RFC 8985, section 7.2): no data may be known to be
+    /// missing.
     pub(super) fn arm_probe(&mut self, now: Instant, path: PathId) {
         let Some(max_ack_delay) = self.policy.loss.tail_probe else { return };
         let flight = self.ledger.flight(path);
@@ -146,8 +149,8 @@ impl Recovery {
         mechanisms.probe.due = arms.then(|| probe_due(now, situation, rto_due));
     }
 
-    /// Sends a probe that is due: new data if only the window held it back, otherwise the last packet once more
-    /// (section 7.3). The retransmission timer restarts.
+    /// Sends a probe that is due: new data if only the window held it back, otherwise the last
+    /// packet once more (section 7.3). The retransmission timer restarts.
     pub(super) fn on_probe_timer(&mut self, now: Instant, path: PathId, unsent_packets: u32) {
         if self.ledger.flight(path).packets == 0 {
             return;
@@ -185,8 +188,8 @@ impl Recovery {
         mechanisms.fine.is_expired(now, sent_at + margin, &state.rtt)
     }
 
-    /// Whether an acknowledgement makes the sender check ages: every duplicate does, and the first two others after
-    /// a retransmission.
+    /// Whether an acknowledgement makes the sender check ages: every duplicate does, and the first
+    /// two others after a retransmission.
     pub(super) fn looks_at_age(&mut self, path: PathId, is_duplicate: bool) -> bool {
         if self.policy.loss.fine_grained == FineGrainedTimer::Off {
             return false;
@@ -203,8 +206,8 @@ impl Recovery {
         }
     }
 
-    /// Checks the age of the packets that an acknowledgement reports missing, all sent before packet `before`.
-    /// Returns the number of lost packets.
+    /// Checks the age of the packets that an acknowledgement reports missing, all sent before
+    /// packet `before`. Returns the number of lost packets.
     pub(super) fn lose_by_age(&mut self, now: Instant, path: PathId, before: u64) -> u32 {
         if !self.looks_at_age(path, true) {
             return 0;
@@ -224,8 +227,9 @@ impl Recovery {
         lost
     }
 
-    /// Retransmits the unit at the cumulative point if it is older than a round trip should be, even if it was
-    /// retransmitted before, and even in recovery (Brakmo and Peterson 1995; Yin et al.).
+    /// Retransmits the unit at the cumulative point if it is older than a round trip should be,
+    /// even if it was retransmitted before, and even in recovery (Brakmo and Peterson 1995; Yin
+    /// et al.).
     pub(super) fn lose_overdue_first(
         &mut self,
         now: Instant,

@@ -13,12 +13,14 @@ use crate::path::{Brake, RoundTrip};
 use crate::path_id::PathId;
 use crate::rtt::Ratio;
 
-/// Share of the round trip after which a copy leaves in a packet of its own if riding along does not pay. A short
-/// burst of losses has passed by then, as in [`BundlingPolicy::MAX`](crate::policy::BundlingPolicy::MAX).
+/// Share of the round trip after which a copy leaves in a packet of its own if riding along does
+/// not pay. A short burst of losses has passed by then, as in
+/// [`BundlingPolicy::MAX`](crate::policy::BundlingPolicy::MAX).
 const APART: Ratio = Ratio::new(1, 7);
 
 impl Recovery {
-    /// A packet with new data left on `path`: unless another follows, it is copied after a share of the round trip.
+    /// A packet with new data left on `path`: unless another follows, it is copied after a share of
+    /// the round trip.
     pub(super) fn arm_copy(&mut self, now: Instant, path: PathId, packet: PacketNumber) {
         if self.policy.redundancy.bundling.is_some() {
             self.arm_copy_of(now, path, packet);
@@ -40,8 +42,9 @@ impl Recovery {
         }
     }
 
-    /// Delay of a packet's copy in a packet of its own on `path`, unless another packet follows: if the policy has
-    /// such copies, or if copies that ride along would delay each message by more than they save.
+    /// Delay of a packet's copy in a packet of its own on `path`, unless another packet follows: if
+    /// the policy has such copies, or if copies that ride along would delay each message by
+    /// more than they save.
     fn copy_after(&self, path: PathId) -> Option<Option<Duration>> {
         let bundling = self.policy.redundancy.bundling?;
         let srtt = self.paths[path].rtt.srtt().filter(|_| self.copies_pay(path));
@@ -67,7 +70,8 @@ impl Recovery {
         mechanisms.is_some_and(|mechanisms| mechanisms.copies.due().is_some())
     }
 
-    /// An acknowledgement was processed: with nothing in flight on `path`, no packet is left to copy.
+    /// An acknowledgement was processed: with nothing in flight on `path`, no packet is left to
+    /// copy.
     pub(super) fn settle_copies(&mut self, path: PathId) {
         let rests = self.ledger.flight(path).packets == 0;
         let mechanisms = self.paths[path].mechanisms.as_deref_mut();
@@ -76,8 +80,8 @@ impl Recovery {
         }
     }
 
-    /// No packet followed `packet`: sends its data once more, if the window allows it. The retransmission timer
-    /// then runs from the copy.
+    /// No packet followed `packet`: sends its data once more, if the window allows it. The
+    /// retransmission timer then runs from the copy.
     pub(super) fn on_copy_due(&mut self, now: Instant, path: PathId, packet: PacketNumber) {
         let flight = self.ledger.flight(path);
         let state = &self.paths[path];
@@ -87,10 +91,11 @@ impl Recovery {
         }
     }
 
-    /// Round trip that the acknowledgement of data sent twice, before any evidence of a loss, measures if the first
-    /// transmission arrived. It arrived if the acknowledgement comes sooner after the copy than the path allows, if
-    /// the echoed timestamp says so (RFC 3522, section 3), or if the peer reports a duplicate; the receiver may
-    /// have delayed the acknowledgement until the copy arrived. If only a copy arrived, the receiver may have
+    /// Round trip that the acknowledgement of data sent twice, before any evidence of a loss,
+    /// measures if the first transmission arrived. It arrived if the acknowledgement comes
+    /// sooner after the copy than the path allows, if the echoed timestamp says so (RFC 3522,
+    /// section 3), or if the peer reports a duplicate; the receiver may have delayed the
+    /// acknowledgement until the copy arrived. If only a copy arrived, the receiver may have
     /// delayed it after that.
     pub(super) fn copy_trip(
         &self,
@@ -110,8 +115,8 @@ impl Recovery {
         first_arrived.then(|| if is_hasty { now.since(ahead.first_at) } else { took })
     }
 
-    /// Data sent twice before any evidence of a loss is acknowledged: if the first transmission did not arrive, the
-    /// copy repaired a loss.
+    /// Data sent twice before any evidence of a loss is acknowledged: if the first transmission did
+    /// not arrive, the copy repaired a loss.
     pub(super) fn on_copy_acked(
         &mut self,
         now: Instant,

@@ -1,18 +1,19 @@
-//! The flight counted by acknowledgements (`sack-flight=acknowledgements`), where reports and losses do not lower it: as ns-2's
-//! SACK sender does, for the reproduction of papers.
+//! The flight counted by acknowledgements (`sack-flight=acknowledgements`), where reports and
+//! losses do not lower it: as ns-2's SACK sender does, for the reproduction of papers.
 
 use super::Recovery;
 use crate::path_id::PathId;
 use crate::policy::SackFlight;
 
 impl Recovery {
-    /// Whether the flight in fast recovery is counted by acknowledgements, although the peer reports gaps.
+    /// Whether the flight in fast recovery is counted by acknowledgements, although the peer
+    /// reports gaps.
     fn counts_acknowledgements(&self) -> bool {
         self.policy.loss.sack_flight == SackFlight::Acknowledgements && self.reports_gaps()
     }
 
-    /// Bytes of the window in use: in fast recovery the count, after a timeout what has left again, else all that is not
-    /// acknowledged cumulatively, reported or not.
+    /// Bytes of the window in use: in fast recovery the count, after a timeout what has left again,
+    /// else all that is not acknowledged cumulatively, reported or not.
     #[inline(never)]
     pub(super) fn pipe(&self, path: PathId) -> u64 {
         let state = &self.paths[path];
@@ -37,8 +38,8 @@ impl Recovery {
         self.counts_acknowledgements().then(|| self.outstanding(path).saturating_sub(duplicates))
     }
 
-    /// A duplicate arrived outside a repair: the first two release a new packet each (RFC 3042), since what is reported stays
-    /// in the window.
+    /// A duplicate arrived outside a repair: the first two release a new packet each (RFC 3042),
+    /// since what is reported stays in the window.
     pub(super) fn transmit_limited(&mut self, path: PathId) {
         let limited = self.policy.congestion.limited_transmit && self.duplicates() <= 2;
         if limited && self.counts_acknowledgements() && !self.paths[path].episode.is_repairing() {

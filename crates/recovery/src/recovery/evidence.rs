@@ -1,4 +1,5 @@
-//! Evidence of loss in an acknowledgement: by time, by miss indications of each transmission, or by position.
+//! Evidence of loss in an acknowledgement: by time, by miss indications of each transmission, or by
+//! position.
 
 use base::Instant;
 
@@ -12,7 +13,8 @@ use crate::policy::SackLosses;
 use crate::stats::Cause;
 
 impl Recovery {
-    /// Detects the losses on a path that an acknowledgement shows, and returns whether there are any.
+    /// Detects the losses on a path that an acknowledgement shows, and returns whether there are
+    /// any.
     pub(super) fn detect(
         &mut self,
         now: Instant,
@@ -43,8 +45,8 @@ impl Recovery {
 
     // ---- by miss indications (RFC 9260, section 7.2.4) -----------------------------------------
 
-    /// Counts units that the acknowledgement does not name as missing, for each transmission. Returns the number of
-    /// lost packets and the evidence.
+    /// Counts units that the acknowledgement does not name as missing, for each transmission.
+    /// Returns the number of lost packets and the evidence.
     fn count_misses(
         &mut self,
         now: Instant,
@@ -60,7 +62,8 @@ impl Recovery {
         self.count_misses_of(now, path, (before, below), evidence)
     }
 
-    /// Counts the units below `below` of the packets sent before `before`, of which there are some, as missing.
+    /// Counts the units below `below` of the packets sent before `before`, of which there are some,
+    /// as missing.
     #[inline(never)]
     fn count_misses_of(
         &mut self,
@@ -97,8 +100,9 @@ impl Recovery {
         (packets > 0).then_some((packets, Cause::Early))
     }
 
-    /// Packet and unit below which an acknowledgement is evidence of loss: those that it newly acknowledges (HTNA);
-    /// in fast recovery, when the cumulative point advances, all that it reports missing.
+    /// Packet and unit below which an acknowledgement is evidence of loss: those that it newly
+    /// acknowledges (HTNA); in fast recovery, when the cumulative point advances, all that it
+    /// reports missing.
     fn missing_below(&self, news: &PathAck, recovering: bool) -> Option<(PacketNumber, u64)> {
         let (packet, unit) = (news.largest_packet?, news.highest_unit?);
         let highest = if recovering { self.ledger.highest_reported() } else { None };
@@ -107,8 +111,8 @@ impl Recovery {
 
     // ---- by position (RFC 5681, section 3.2; RFC 6675) -----------------------------------------
 
-    /// Counts duplicates, and reports above a unit, since a unit that the acknowledgement does not name may have
-    /// arrived. Returns the number of lost packets and the evidence.
+    /// Counts duplicates, and reports above a unit, since a unit that the acknowledgement does not
+    /// name may have arrived. Returns the number of lost packets and the evidence.
     fn count_by_position(
         &mut self,
         path: PathId,
@@ -123,8 +127,8 @@ impl Recovery {
         let threshold = loss::dup_threshold(&self.policy.loss, thin);
         let limit = self.lost_limit(path, threshold);
         let enough = is_duplicate && self.duplicates() >= u32::from(threshold);
-        // RFC 6582, section 3.2, steps 2 and 4, and 6675, section 5.1: duplicates caused by retransmissions after a
-        // timeout are no evidence.
+        // RFC 6582, section 3.2, steps 2 and 4, and 6675, section 5.1: duplicates caused by
+        // retransmissions after a timeout are no evidence.
         let recovering = self.paths[path].episode.is_recovering();
         let may_enter = !recovering && !self.has_dealt_with(path, self.ledger.cumulative());
         let limit = match self.repairs_each_hole() {
@@ -171,7 +175,8 @@ impl Recovery {
         self.policy.loss.sack_losses == SackLosses::EachHole && self.reports_gaps()
     }
 
-    /// Unit below which each hole is retransmitted: only in a recovery, which `begins` now or is in progress.
+    /// Unit below which each hole is retransmitted: only in a recovery, which `begins` now or is in
+    /// progress.
     fn holes_below(&self, path: PathId, begins: bool) -> Option<u64> {
         let repairs = begins || self.paths[path].episode.is_recovering();
         self.lost_limit(path, 1).filter(|_| repairs)

@@ -43,22 +43,22 @@ impl Heard {
         if self.reports { 0 } else { self.duplicates }
     }
 
-    /// Whether a peer that reported everything in flight may leave the cumulative point unchanged, because it
-    /// discarded received data (RFC 2018, section 8), so that only the timer continues. A peer whose silence means
-    /// missing revokes its reports instead.
+    /// Whether a peer that reported everything in flight may leave the cumulative point unchanged,
+    /// because it discarded received data (RFC 2018, section 8), so that only the timer
+    /// continues. A peer whose silence means missing revokes its reports instead.
     pub(super) fn may_stall(&self) -> bool {
         self.reports && self.silence == Silence::Nothing
     }
 
-    /// Whether a window of data has one episode, so that further losses in it are not new: evidence by position may
-    /// be caused by needless retransmissions (RFC 6582; RFC 6675). RFC 9260 counts for each transmission, and has
-    /// no such rule.
+    /// Whether a window of data has one episode, so that further losses in it are not new: evidence
+    /// by position may be caused by needless retransmissions (RFC 6582; RFC 6675). RFC 9260
+    /// counts for each transmission, and has no such rule.
     pub(super) fn has_one_episode_a_window(&self) -> bool {
         self.silence == Silence::Nothing
     }
 
-    /// Whether a lost retransmission is another sign of congestion (RFC 5681, section 4.3). RFC 9260, section
-    /// 7.2.4, lowers the window on entering fast recovery only.
+    /// Whether a lost retransmission is another sign of congestion (RFC 5681, section 4.3). RFC
+    /// 9260, section 7.2.4, lowers the window on entering fast recovery only.
     pub(super) fn counts_lost_retransmissions(&self) -> bool {
         self.silence == Silence::Nothing
     }

@@ -38,9 +38,9 @@ pub(super) struct Lost {
 }
 
 impl Recovery {
-    /// Responds to lost packets on `path`: fast recovery begins, unless it is in progress or this window of data
-    /// has been dealt with. The window falls once for that, and once more for each lost retransmission that left
-    /// since, whether in fast recovery or after a timeout.
+    /// Responds to lost packets on `path`: fast recovery begins, unless it is in progress or this
+    /// window of data has been dealt with. The window falls once for that, and once more for
+    /// each lost retransmission that left since, whether in fast recovery or after a timeout.
     #[cold]
     pub(super) fn on_loss(&mut self, now: Instant, path: PathId, lost: Lost) {
         let Lost { packets, cause, resent, flight_before } = lost;
@@ -81,8 +81,8 @@ impl Recovery {
         self.record_window(now, path);
     }
 
-    /// Lowers the window for congestion without a loss to repair, unless it fell already for the outstanding data.
-    /// Returns whether it fell.
+    /// Lowers the window for congestion without a loss to repair, unless it fell already for the
+    /// outstanding data. Returns whether it fell.
     #[cold]
     pub(super) fn reduce_window(&mut self, now: Instant, path: PathId, signal: Signal) -> bool {
         let state = &self.paths[path];
@@ -95,9 +95,9 @@ impl Recovery {
         true
     }
 
-    /// The peer reports a congestion mark on `path` (RFC 3168, section 6.1.2): the window falls once per window of
-    /// data. Returns whether it fell. If it had fallen for that data because of a loss, that reduction is no longer
-    /// undone should the loss prove needless.
+    /// The peer reports a congestion mark on `path` (RFC 3168, section 6.1.2): the window falls
+    /// once per window of data. Returns whether it fell. If it had fallen for that data because
+    /// of a loss, that reduction is no longer undone should the loss prove needless.
     pub fn on_ecn_echo(&mut self, now: Instant, path: PathId) -> bool {
         if self.paths[path].episode.fallen().covers_mark(self.ledger.cumulative()) {
             return false;
@@ -107,15 +107,16 @@ impl Recovery {
         reduced
     }
 
-    /// Whether a loss at the cumulative point belongs to a window of data that `path` has dealt with.
+    /// Whether a loss at the cumulative point belongs to a window of data that `path` has dealt
+    /// with.
     pub(super) fn has_dealt_with(&self, path: PathId, cumulative: u64) -> bool {
         let episode = &self.paths[path].episode;
         self.heard.has_one_episode_a_window()
             && episode.has_dealt_with(cumulative, self.reports_gaps())
     }
 
-    /// Whether the policy heeds queues and leaves less of the window in one, and the smoothed round trip is so far above the
-    /// shortest that it may contain a queue.
+    /// Whether the policy heeds queues and leaves less of the window in one, and the smoothed round
+    /// trip is so far above the shortest that it may contain a queue.
     pub(super) fn fills_queue(&self, path: PathId) -> bool {
         let state = &self.paths[path];
         let least = state.mechanisms.as_ref().and_then(|known| known.min_rtt.get());

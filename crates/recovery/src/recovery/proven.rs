@@ -1,4 +1,5 @@
-//! News of acknowledgements about retransmitted data: proven round trips, and timeouts that were early.
+//! News of acknowledgements about retransmitted data: proven round trips, and timeouts that were
+//! early.
 
 use base::{Duration, Instant};
 
@@ -11,10 +12,12 @@ use crate::path_id::PathId;
 use crate::policy::{RecoveryPolicy, RttSamples};
 use crate::rto::compute_rto;
 
-/// An acknowledgement proves that the first transmission arrived if it comes sooner after the retransmission than the shortest
-/// round trip less one part in this many. Round trips vary: the retransmission's own may be a little shorter than all before.
+/// An acknowledgement proves that the first transmission arrived if it comes sooner after the
+/// retransmission than the shortest round trip less one part in this many. Round trips vary: the
+/// retransmission's own may be a little shorter than all before.
 const HASTE: u64 = 16;
-/// Hosts delay packets by up to a millisecond for reasons of their own, so that no round trip is shorter than others by less.
+/// Hosts delay packets by up to a millisecond for reasons of their own, so that no round trip is
+/// shorter than others by less.
 const LEAST_HASTE: Duration = Duration::from_millis(1);
 
 /// Whether duplicate reports of acknowledged data change the timeout under `policy`.
@@ -23,8 +26,9 @@ pub(super) fn is_taught(policy: &RecoveryPolicy) -> bool {
 }
 
 impl Recovery {
-    /// Takes the RTT sample of retransmitted data whose first transmission is proven to have arrived. Returns the
-    /// first transmission's age if the acknowledgement is too early for the retransmission.
+    /// Takes the RTT sample of retransmitted data whose first transmission is proven to have
+    /// arrived. Returns the first transmission's age if the acknowledgement is too early for
+    /// the retransmission.
     pub(super) fn take_proven(
         &mut self,
         now: Instant,
@@ -64,14 +68,16 @@ impl Recovery {
             if narrow {
                 self.learn_by_duplicate(now, path, news);
             }
-            // A copy that left before any evidence of a loss proves a round trip, but nothing about the timer.
+            // A copy that left before any evidence of a loss proves a round trip, but nothing about
+            // the timer.
             if early.is_some() && news.proven_rtt.is_some() {
                 self.paths[path].margin.on_early();
             }
         }
         if self.heard.silence == Silence::Nothing {
             // Timestamps take the samples, since units split and join.
-            // An acknowledgement that reports a retransmission as a duplicate, too, is not the first one: others were lost.
+            // An acknowledgement that reports a retransmission as a duplicate, too, is not the
+            // first one: others were lost.
             if learned && (report.spurious == 0 || !narrow) {
                 self.learn_by_echo(now, report, echo);
             }
@@ -96,8 +102,8 @@ impl Recovery {
         once.map(|once| now.since(once.first_at))
     }
 
-    /// Takes an RTT sample of retransmitted data without knowing which transmission arrived, if the policy does without Karn's
-    /// algorithm. Returns whether there was one.
+    /// Takes an RTT sample of retransmitted data without knowing which transmission arrived, if the
+    /// policy does without Karn's algorithm. Returns whether there was one.
     pub(super) fn sample_ambiguous(
         &mut self,
         now: Instant,
@@ -114,7 +120,8 @@ impl Recovery {
         true
     }
 
-    /// Retransmitted data is acknowledged within a timeout of its last transmission: other packets do not hold it up.
+    /// Retransmitted data is acknowledged within a timeout of its last transmission: other packets
+    /// do not hold it up.
     fn learn_way(&mut self, now: Instant, report: &AckReport, echo: Option<Duration>) {
         let path = report.paths.position(|news| news.acked_bytes > 0);
         let Some((path, again)) = path.zip(report.again.latest) else { return };
@@ -135,9 +142,10 @@ impl Recovery {
         compute_rto(policy, &state.rtt, state.margin, self.is_thin(path))
     }
 
-    /// The peer reports a needless retransmission, which it does at once (RFC 9260, section 6.2; RFC 2883, section 4): that took
-    /// longer than the timeout. On a narrow line it was itself in the way of what left after it, whose timers would
-    /// expire in turn, each for the retransmission before. SACK chunks repeat a report that was lost, but only with other news.
+    /// The peer reports a needless retransmission, which it does at once (RFC 9260, section 6.2;
+    /// RFC 2883, section 4): that took longer than the timeout. On a narrow line it was itself
+    /// in the way of what left after it, whose timers would expire in turn, each for the
+    /// retransmission before. SACK chunks repeat a report that was lost, but only with other news.
     fn learn_by_duplicate(&mut self, now: Instant, path: PathId, news: &PathAck) {
         let alone = news.delivered == 0 && !news.cumulative;
         let prompt = alone || self.heard.silence == Silence::Nothing;
@@ -157,8 +165,8 @@ impl Recovery {
         self.delay_timer(now, path);
     }
 
-    /// Retransmitted data is acknowledged with the timestamp of its first transmission (RFC 3522, section 3): the
-    /// timer expired early.
+    /// Retransmitted data is acknowledged with the timestamp of its first transmission (RFC 3522,
+    /// section 3): the timer expired early.
     fn learn_by_echo(&mut self, now: Instant, report: &AckReport, echo: Option<Duration>) {
         let latest = report.again.latest.zip(echo);
         let early = latest.filter(|(again, age)| *age > now.since(again.again_at) + TIMESTAMP_TICK);
@@ -169,14 +177,15 @@ impl Recovery {
         if narrow && report.paths.get(path).is_some_and(|news| news.by_gap) {
             return;
         }
-        // The data left less than a round trip before: another packet's timer had expired, not its own.
+        // The data left less than a round trip before: another packet's timer had expired, not its
+        // own.
         let known = self.paths[path].mechanisms.as_deref();
         let least = known.and_then(|known| known.min_rtt.get()).unwrap_or_default();
         if age < now.since(again.again_at) + least {
             return;
         }
-        // Without a request, the peer may have delayed the acknowledgement, for which the timeout has an allowance
-        // of its own.
+        // Without a request, the peer may have delayed the acknowledgement, for which the timeout
+        // has an allowance of its own.
         let delays = !self.may_ask(path) && self.paths[path].ack_delay.is_some();
         if delays || self.is_excused(now, path, again.first_at) {
             return;
@@ -191,7 +200,8 @@ impl Recovery {
         self.paths[path].margin.on_early();
     }
 
-    /// Whether the peer's delay explains an expiry before the acknowledgement of data first sent at `sent_at`.
+    /// Whether the peer's delay explains an expiry before the acknowledgement of data first sent at
+    /// `sent_at`.
     pub(super) fn is_excused(&mut self, now: Instant, path: PathId, sent_at: Instant) -> bool {
         let state = &mut self.paths[path];
         let (most, smoothed) = (self.policy.rto.ack_delay, state.rtt.srtt());
@@ -229,8 +239,8 @@ impl Recovery {
         }
     }
 
-    /// Whether data sent once on `path` after `sent_at` had a round trip within the timeout: then the path is not
-    /// longer than that, and the data sent at `sent_at` is no evidence.
+    /// Whether data sent once on `path` after `sent_at` had a round trip within the timeout: then
+    /// the path is not longer than that, and the data sent at `sent_at` is no evidence.
     fn overtook(&self, path: PathId, sent_at: Instant) -> bool {
         let state = &self.paths[path];
         let clean = state.mechanisms.as_ref().and_then(|known| known.doubts.clean_after(sent_at));

@@ -1,4 +1,5 @@
-//! Retransmissions of fast recovery without evidence of a loss (RFC 6675, section 4, NextSeg, rules 3 and 4).
+//! Retransmissions of fast recovery without evidence of a loss (RFC 6675, section 4, NextSeg, rules
+//! 3 and 4).
 
 use base::Instant;
 
@@ -8,13 +9,15 @@ use crate::path_id::PathId;
 use crate::stats::Cause;
 
 impl Recovery {
-    /// The next unit that may be retransmitted without evidence of a loss: in fast recovery, if there is room and
-    /// neither lost nor new data. [`Recovery::draft_double`] adds it to a packet.
+    /// The next unit that may be retransmitted without evidence of a loss: in fast recovery, if
+    /// there is room and neither lost nor new data. [`Recovery::draft_double`] adds it to a
+    /// packet.
     ///
-    /// Below the highest report, it is each missing unit, once (RFC 6675, section 4, NextSeg, rule 3). Above that,
-    /// it is the last packet's data, once (rule 4), but only after a partial acknowledgement that left nothing to
-    /// repair. Taken literally, the rule would retransmit the tail of every flight whose first loss is repaired,
-    /// since the tail's reports are still under way then.
+    /// Below the highest report, it is each missing unit, once (RFC 6675, section 4, NextSeg, rule
+    /// 3). Above that, it is the last packet's data, once (rule 4), but only after a partial
+    /// acknowledgement that left nothing to repair. Taken literally, the rule would retransmit
+    /// the tail of every flight whose first loss is repaired, since the tail's reports are
+    /// still under way then.
     pub fn next_rescue(&mut self, path: PathId) -> Option<(u64, u32)> {
         let wanted = self.policy.loss.rescue && self.reports_gaps();
         let episode = &mut self.paths[path].episode;

@@ -1,5 +1,5 @@
-//! Responses to a loss besides the controller's, and their undo: F-RTO (RFC 5682), undo (RFC 3708, 3522, 4015), the
-//! pace of recovery (RFC 9937), the window of TCP-ER.
+//! Responses to a loss besides the controller's, and their undo: F-RTO (RFC 5682), undo (RFC 3708,
+//! 3522, 4015), the pace of recovery (RFC 9937), the window of TCP-ER.
 
 use core::num::NonZeroU64;
 
@@ -42,8 +42,8 @@ impl Recovery {
         self.judge_loss(now, path, news, context);
     }
 
-    /// Decides whether the probe is over (RFC 8985, section 7.4.2). A duplicate that no probe explains widens
-    /// RACK's window.
+    /// Decides whether the probe is over (RFC 8985, section 7.4.2). A duplicate that no probe
+    /// explains widens RACK's window.
     fn judge_probe(&mut self, now: Instant, path: PathId, news: &PathAck, context: AckContext) {
         let cumulative = self.ledger.cumulative();
         let next_packet = self.ledger.next_packet();
@@ -92,7 +92,8 @@ impl Recovery {
         }
     }
 
-    /// Decides whether what fast retransmission or a timeout retransmitted had not been lost (RFC 3708, 3522).
+    /// Decides whether what fast retransmission or a timeout retransmitted had not been lost (RFC
+    /// 3708, 3522).
     fn judge_loss(&mut self, now: Instant, path: PathId, news: &PathAck, context: AckContext) {
         if self.policy.congestion.undo {
             self.judge_fall(now, path, news, context);
@@ -114,7 +115,8 @@ impl Recovery {
     fn undo(&mut self, now: Instant, path: PathId) {
         let state = &mut self.paths[path];
         let Some(before) = state.episode.take_back() else { return };
-        // Data that a timer declared lost is in flight after all, and is not retransmitted any further.
+        // Data that a timer declared lost is in flight after all, and is not retransmitted any
+        // further.
         self.ledger.revive(now, path);
         state.backoff.on_sample();
         state.congestion.undo(before);
@@ -181,8 +183,9 @@ impl Recovery {
             state.congestion.on_early_retransmission(inflated.window);
             inflation = (window_in_recovery(inflated, mss, gaps) - inflated.window) as i64;
             if gaps {
-                // At once only as much leaves as the final window allows, without the inflation, which waits for
-                // the next acknowledgement as in ns-2: the queue that dropped one packet has no room for three, but
+                // At once only as much leaves as the final window allows, without the inflation,
+                // which waits for the next acknowledgement as in ns-2: the queue
+                // that dropped one packet has no room for three, but
                 // a retransmission alone could not reveal its own loss.
                 state.burst_end = NonZeroU64::new(inflated.window.max(in_flight.saturating_add(1)));
             }
@@ -197,7 +200,8 @@ impl Recovery {
         state.episode.enter(Entry::Loss { inflation, pipe }, next_unit);
     }
 
-    /// Another early retransmission in the same recovery: algorithm 1 to the letter sets the windows again.
+    /// Another early retransmission in the same recovery: algorithm 1 to the letter sets the
+    /// windows again.
     pub(super) fn repeat_algorithm_1(&mut self, path: PathId, cwnd_before: u64) {
         let duplicates = self.duplicates();
         let state = &mut self.paths[path];
@@ -205,8 +209,8 @@ impl Recovery {
         state.episode.inflate_to(inflation);
     }
 
-    /// Paces the flight to the window that recovery ends with; `flight_before` was in flight before the input that
-    /// revealed the loss.
+    /// Paces the flight to the window that recovery ends with; `flight_before` was in flight before
+    /// the input that revealed the loss.
     pub(super) fn begin_pacing(&mut self, path: PathId, flight_before: u64) {
         if !self.policy.congestion.prr || !self.reports_gaps() {
             return;
@@ -218,8 +222,8 @@ impl Recovery {
         state.episode.pace(flight_before.max(in_flight), target, in_flight + mss);
     }
 
-    /// Updates the pace after an acknowledgement was processed. `was_heard`: an earlier acknowledgement arrived in
-    /// the same fast recovery.
+    /// Updates the pace after an acknowledgement was processed. `was_heard`: an earlier
+    /// acknowledgement arrived in the same fast recovery.
     fn pace(&mut self, path: PathId, news: &PathAck, safe: bool, was_heard: bool) {
         let (delivered, in_flight) = (self.delivered(path, news), self.window_taken(path));
         let state = &mut self.paths[path];
@@ -231,8 +235,8 @@ impl Recovery {
         }
     }
 
-    /// Finishes an acknowledgement after the retransmission timer is set. `lost`: it revealed a loss; `was_heard`:
-    /// as in `pace`.
+    /// Finishes an acknowledgement after the retransmission timer is set. `lost`: it revealed a
+    /// loss; `was_heard`: as in `pace`.
     pub(super) fn settle_ack(
         &mut self,
         now: Instant,
@@ -247,8 +251,9 @@ impl Recovery {
             self.arm_probe(now, path);
         }
         self.settle_copies(path);
-        // If the timeout allows for the peer's delay, streams are thin, and the smoothed round trip replaces the
-        // shortest: idle connections are numerous, and keep only what they need.
+        // If the timeout allows for the peer's delay, streams are thin, and the smoothed round trip
+        // replaces the shortest: idle connections are numerous, and keep only what they
+        // need.
         if self.ledger.is_empty() {
             let state = &mut self.paths[path];
             if self.policy.rto.ack_delay.is_some() {

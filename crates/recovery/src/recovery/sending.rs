@@ -32,8 +32,8 @@ impl Recovery {
         self.room(now, path, load) > 0
     }
 
-    /// Bytes that may leave on `path` now in a packet with this load; `u64::MAX` for a packet that is exempt from
-    /// the window or may have any size.
+    /// Bytes that may leave on `path` now in a packet with this load; `u64::MAX` for a packet that
+    /// is exempt from the window or may have any size.
     pub fn room(&mut self, now: Instant, path: PathId, load: Load) -> u64 {
         let flight = self.window_taken(path);
         // The timeout takes longer to compute than all the rest.
@@ -66,14 +66,14 @@ impl Recovery {
             return mss;
         }
         let state = &self.paths[path];
-        // RFC 9260, section 6.1, rule B: data that begins inside the window may end beyond it; its controller only
-        // grows in that case.
+        // RFC 9260, section 6.1, rule B: data that begins inside the window may end beyond it; its
+        // controller only grows in that case.
         let overlaps = room > 0 && matches!(state.congestion, Congestion::Rfc9260(_));
         if overlaps { room.max(mss) } else { room }
     }
 
-    /// Whether new data on `path` may leave before what waits to be sent again, whatever the window says: in an outage, each
-    /// packet of which asks whether it is over.
+    /// Whether new data on `path` may leave before what waits to be sent again, whatever the window
+    /// says: in an outage, each packet of which asks whether it is over.
     pub fn asks_by_data(&self, now: Instant, path: PathId) -> bool {
         let state = &self.paths[path];
         let policy = state.rto_policy(&self.policy.rto);
@@ -91,13 +91,13 @@ impl Recovery {
             && !self.has_queue(path)
     }
 
-    /// Whether new data on `path` asks the peer for an immediate acknowledgement, which the next packet then does.
-    /// `last`: no data is queued behind it.
+    /// Whether new data on `path` asks the peer for an immediate acknowledgement, which the next
+    /// packet then does. `last`: no data is queued behind it.
     pub fn asks_for_ack(&mut self, path: PathId, last: bool) -> bool {
         let asks = match self.policy.acknowledgement.request_immediate {
             ImmediateRequest::Never => false,
-            // Not if the stream is thin for being slow only: further packets follow within a round trip, and a gap
-            // makes the peer answer at once.
+            // Not if the stream is thin for being slow only: further packets follow within a round
+            // trip, and a gap makes the peer answer at once.
             ImmediateRequest::WhileThin => last && self.detects_few(self.policy.thin, path),
             ImmediateRequest::Always => true,
         };
@@ -108,9 +108,10 @@ impl Recovery {
         asks
     }
 
-    /// Whether a request for its acknowledgement follows the last packet, which left on `path` at `now`, for
-    /// protocols without a flag for it. Not if a copy follows, which is acknowledged at once as well, nor, unless messages are far
-    /// apart, if it carries copies to a peer that answers these at once.
+    /// Whether a request for its acknowledgement follows the last packet, which left on `path` at
+    /// `now`, for protocols without a flag for it. Not if a copy follows, which is acknowledged
+    /// at once as well, nor, unless messages are far apart, if it carries copies to a peer that
+    /// answers these at once.
     pub fn asks_behind(&self, now: Instant, path: PathId) -> bool {
         let delay = || self.paths[path].ack_delay.as_ref();
         let rides = || {
@@ -145,8 +146,8 @@ impl Recovery {
         last.is_some_and(|last| self.ledger.carries_copies(last))
     }
 
-    /// A packet is about to leave: if the previous one has travelled alone for longer than the peer takes to
-    /// answer, the peer delays its acknowledgement.
+    /// A packet is about to leave: if the previous one has travelled alone for longer than the peer
+    /// takes to answer, the peer delays its acknowledgement.
     fn note_delayed_ack(&mut self, now: Instant, path: PathId) {
         // Few paths have an estimate, and few of their packets one other in flight.
         if self.paths[path].ack_delay.is_some() && self.ledger.flight(path).packets == 1 {
@@ -173,7 +174,8 @@ impl Recovery {
         self.paths[path].was_asked_for(last)
     }
 
-    /// A request for its acknowledgement follows the last packet: the timer no longer allows for the peer's delay.
+    /// A request for its acknowledgement follows the last packet: the timer no longer allows for
+    /// the peer's delay.
     pub fn on_asked_behind(&mut self, now: Instant, path: PathId) {
         let last = self.ledger.next_packet().wrapping_sub(1);
         let state = &mut self.paths[path];
@@ -183,15 +185,16 @@ impl Recovery {
         }
     }
 
-    /// Adds new data of `len` steps and `weight` bytes to the packet being built for `path`, and returns its unit.
+    /// Adds new data of `len` steps and `weight` bytes to the packet being built for `path`, and
+    /// returns its unit.
     pub fn draft_new(&mut self, path: PathId, len: u32, weight: u32) -> u64 {
         self.draft.new += 1;
         self.draft.bytes += weight;
         self.ledger.draft_new(path, len, weight)
     }
 
-    /// Adds new data to the packet being built that was sent before without an entry in the ledger: its round trip
-    /// is not measured.
+    /// Adds new data to the packet being built that was sent before without an entry in the ledger:
+    /// its round trip is not measured.
     pub fn draft_untimed(&mut self, path: PathId, len: u32, weight: u32) -> u64 {
         self.draft.new += 1;
         self.draft.bytes += weight;
@@ -268,8 +271,9 @@ impl Recovery {
         if again == 0 || state.episode.exempted().is_none() {
             state.episode.fill_pipe();
         }
-        // Section 7.2.4, rule 4: a fast retransmission of the oldest data restarts the timer. If the timer depends
-        // on the age of the oldest data, so does each further one, since that age begins at zero again.
+        // Section 7.2.4, rule 4: a fast retransmission of the oldest data restarts the timer. If
+        // the timer depends on the age of the oldest data, so does each further one, since
+        // that age begins at zero again.
         let fast = state.episode.exempted() == Some(Exempt::Fast);
         let by_age = matches!(self.policy.timer_restart, TimerRestart::LessOldestAge { .. });
         let restarts = self.policy.loss.fast_restarts_timer

@@ -16,8 +16,8 @@ use crate::policy::{EarlyRule, ThinTimeout, TimeoutResends};
 use crate::rto::{Expiry, compute_rto};
 use crate::stats::Cause;
 
-/// Loss rate from which the packet that a timeout retransmits takes everything outstanding along: with such losses,
-/// young data was often lost too.
+/// Loss rate from which the packet that a timeout retransmits takes everything outstanding along:
+/// with such losses, young data was often lost too.
 const OFTEN_LOST: Probability = Probability::from_ratio(1, 12);
 
 impl Recovery {
@@ -26,7 +26,8 @@ impl Recovery {
         self.set_timer(now, path, now + self.rto(path));
     }
 
-    /// The timers of `path` were suspended for a while: a retransmission timer that became due meanwhile restarts.
+    /// The timers of `path` were suspended for a while: a retransmission timer that became due
+    /// meanwhile restarts.
     pub fn resume_timer(&mut self, now: Instant, path: PathId) {
         let timer = self.paths.get(path).and_then(|state| state.t3_rtx);
         if timer.is_some_and(|timer| timer.due <= now) {
@@ -103,8 +104,8 @@ impl Recovery {
         }
     }
 
-    /// A packet was sent behind one that had travelled alone: the peer acknowledges both at once, so the timer no
-    /// longer allows for its delay.
+    /// A packet was sent behind one that had travelled alone: the peer acknowledges both at once,
+    /// so the timer no longer allows for its delay.
     pub(super) fn hasten_timer(&mut self, now: Instant, path: PathId) {
         if self.policy.rto.ack_delay.is_some() && self.ledger.flight(path).packets == 2 {
             self.hasten_timer_of_two(now, path);
@@ -123,7 +124,8 @@ impl Recovery {
         timer.due = timer.due.min(due.round_up(self.policy.rto.tick));
     }
 
-    /// The timer expires, perhaps because the peer delays the acknowledgement of a packet that travelled alone.
+    /// The timer expires, perhaps because the peer delays the acknowledgement of a packet that
+    /// travelled alone.
     fn suspect_ack_delay(&mut self, path: PathId) {
         let alone = self.ledger.flight(path).packets == 1 && !self.asked_for_last(path);
         let cargo = self.oldest_cargo(path);
@@ -133,15 +135,15 @@ impl Recovery {
         }
     }
 
-    /// Whether the timer also covers data about to be fast-retransmitted: if that does not restart the timer, the
-    /// timer must not stop in between.
+    /// Whether the timer also covers data about to be fast-retransmitted: if that does not restart
+    /// the timer, the timer must not stop in between.
     fn goes_on_for_lost(&self, path: PathId) -> bool {
         let to = self.paths[path].routes.fast;
         !self.policy.loss.fast_restarts_timer && self.ledger.next_lost(to, 0).is_some()
     }
 
-    /// Whether the peer reported everything in flight while the cumulative point stays unchanged, so that only the
-    /// timer continues.
+    /// Whether the peer reported everything in flight while the cumulative point stays unchanged,
+    /// so that only the timer continues.
     fn waits_for_cumulative(&self, path: PathId) -> bool {
         self.heard.may_stall()
             && !self.ledger.is_empty()
@@ -222,15 +224,17 @@ impl Recovery {
         self.paths.earliest(due)
     }
 
-    /// The smallest packet on `path` that the peer has not reported within a round trip, if the peer reports gaps.
+    /// The smallest packet on `path` that the peer has not reported within a round trip, if the
+    /// peer reports gaps.
     fn smallest_missing(&self, now: Instant, path: PathId) -> Option<Missing> {
         let srtt = self.srtt(path).filter(|_| self.reports_gaps())?;
         self.ledger.smallest_sent_by(path, now.before(srtt))
     }
 
-    /// Runs the timers that are due at `now`. Returns one expired retransmission timer per call, until there is
-    /// none. `probing`: the peer's window is closed, and the data in flight probes it; such probes back off
-    /// whatever the policy (RFC 9260, section 6.1). `unsent_packets`: as in [`Recovery::on_feedback`].
+    /// Runs the timers that are due at `now`. Returns one expired retransmission timer per call,
+    /// until there is none. `probing`: the peer's window is closed, and the data in flight
+    /// probes it; such probes back off whatever the policy (RFC 9260, section 6.1).
+    /// `unsent_packets`: as in [`Recovery::on_feedback`].
     pub fn on_timeout(
         &mut self,
         now: Instant,
@@ -258,8 +262,8 @@ impl Recovery {
         None
     }
 
-    /// Handles an expiry of the retransmission timer (T3-rtx of RFC 9260, section 6.3.3; RFC 6298, section 5).
-    /// Returns whether it counts as an error of the path.
+    /// Handles an expiry of the retransmission timer (T3-rtx of RFC 9260, section 6.3.3; RFC 6298,
+    /// section 5). Returns whether it counts as an error of the path.
     fn on_expiry(&mut self, now: Instant, path: PathId, probing: bool) -> bool {
         // Before any data leaves the flight, since the stream's past counts.
         let thin = self.is_thin(path);
@@ -273,7 +277,8 @@ impl Recovery {
             (compute_rto(rto, &state.rtt, state.margin, thin), rto.max)
         };
         state.margin.on_expiry();
-        // A stream that is not thin knows sooner than a thin one that the path works, and loses more with its window.
+        // A stream that is not thin knows sooner than a thin one that the path works, and loses
+        // more with its window.
         let delivers = || {
             let mechanisms = state.mechanisms.as_deref();
             policy.timeout_while_thin == ThinTimeout::Probe
@@ -282,8 +287,8 @@ impl Recovery {
         };
         let may_stay = (thin || delivers() || state.is_carried()) && !probing && !queued;
         state.backoff.set_probing(probing);
-        // Data that was too young at the last probe gets a timeout of its own, which is not new evidence about the
-        // path.
+        // Data that was too young at the last probe gets a timeout of its own, which is not new
+        // evidence about the path.
         let same_round = may_stay
             && state
                 .mechanisms
@@ -323,8 +328,9 @@ impl Recovery {
         expiry.counts_as_error
     }
 
-    /// The timeout while a probe that was sent behind other packets is unanswered: `rto`, and at least twice the timeout
-    /// without back-off, of which the probe and what is before it may take one.
+    /// The timeout while a probe that was sent behind other packets is unanswered: `rto`, and at
+    /// least twice the timeout without back-off, of which the probe and what is before it may
+    /// take one.
     pub(super) fn behind_probe(&self, path: PathId, rto: Duration) -> Duration {
         let state = &self.paths[path];
         let mechanisms = state.mechanisms.as_deref();
@@ -353,9 +359,9 @@ impl Recovery {
         self.policy.timeout_while_thin == ThinTimeout::Probe && stays
     }
 
-    /// Retransmits data that should have been acknowledged by now, or everything if the previous expiry brought no
-    /// acknowledgement (`again`). Acknowledgements decide about the window. Returns the number of packets taken for
-    /// lost; `rto` is the timeout without back-off.
+    /// Retransmits data that should have been acknowledged by now, or everything if the previous
+    /// expiry brought no acknowledgement (`again`). Acknowledgements decide about the window.
+    /// Returns the number of packets taken for lost; `rto` is the timeout without back-off.
     fn ask_by_timeout(
         &mut self,
         now: Instant,

@@ -6,8 +6,9 @@ use super::Recovery;
 use crate::path_id::PathId;
 
 impl Recovery {
-    /// Reads what an acknowledgement will read, so that it is in the processor's cache by then: a field of each cache line
-    /// of the recovery itself, or, once that is there, of what it points to (`behind`). Has no other effect.
+    /// Reads what an acknowledgement will read, so that it is in the processor's cache by then: a
+    /// field of each cache line of the recovery itself, or, once that is there, of what it
+    /// points to (`behind`). Has no other effect.
     pub fn warm(&self, behind: bool) {
         if behind {
             return self.ledger.warm_entries();

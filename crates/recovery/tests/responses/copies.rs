@@ -1,4 +1,5 @@
-//! Copies in packets of their own: data without a successor is sent once more, before any evidence of a loss.
+//! Copies in packets of their own: data without a successor is sent once more, before any evidence
+//! of a loss.
 
 use core::ops::Range;
 use std::sync::Arc;
@@ -12,8 +13,8 @@ fn at(millis: u64) -> Instant {
     Instant::from_millis(millis)
 }
 
-/// A sender of units of 100 bytes, whose first unit measured the round trip of 100 ms, and which copies after a
-/// fifth of it.
+/// A sender of units of 100 bytes, whose first unit measured the round trip of 100 ms, and which
+/// copies after a fifth of it.
 struct Sender {
     recovery: Recovery,
 }

@@ -1,5 +1,5 @@
-//! The share of the congestion window that a packet takes: its bytes (RFC 5681), or a packet whatever its size
-//! (Linux).
+//! The share of the congestion window that a packet takes: its bytes (RFC 5681), or a packet
+//! whatever its size (Linux).
 
 use std::sync::Arc;
 

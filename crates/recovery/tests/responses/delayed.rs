@@ -5,8 +5,8 @@ use recovery::{PathId, RecoveryPolicy};
 
 use crate::line::Line;
 
-/// The path's round trip is 300 ms, steady for long. Segments leave at 0, 10, 20 and 300 ms; the receiver acknowledges the first
-/// two at 310, and the third at 520, before the fourth arrives.
+/// The path's round trip is 300 ms, steady for long. Segments leave at 0, 10, 20 and 300 ms; the
+/// receiver acknowledges the first two at 310, and the third at 520, before the fourth arrives.
 #[test]
 fn the_oldest_of_two_segments_waits_for_the_next_or_for_the_receivers_delay() {
     let mut line = Line::new(RecoveryPolicy::tcp_thin(), 10).of(100);

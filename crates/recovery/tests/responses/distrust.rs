@@ -31,8 +31,8 @@ fn acknowledge(recovery: &mut Recovery, cumulative: u64, block: Option<(u64, u64
     recovery.on_feedback(Instant::from_millis(100), &ack, 0);
 }
 
-/// Packets recorded when the peer of a chunk sender reports everything but the first packet, revokes the report,
-/// and repeats both.
+/// Packets recorded when the peer of a chunk sender reports everything but the first packet,
+/// revokes the report, and repeats both.
 fn taken_back(packets: u64, times: u64) -> u64 {
     let policy = Arc::new(RecoveryPolicy::sctp_rfc());
     let mut recovery =

@@ -1,5 +1,5 @@
-//! The fine-grained timer and TCP-ER's window (Yin et al.). SRTT is 100 ms and RTTVAR 37.5 ms, so the
-//! timer is 17/16 (100 + 75) = 185.9375 ms.
+//! The fine-grained timer and TCP-ER's window (Yin et al.). SRTT is 100 ms and RTTVAR 37.5 ms, so
+//! the timer is 17/16 (100 + 75) = 185.9375 ms.
 
 use recovery::policy::{EarlyWindow, FineGrainedTimer};
 use recovery::{PathId, RecoveryPolicy};
@@ -13,7 +13,8 @@ fn policy(timer: FineGrainedTimer) -> RecoveryPolicy {
     policy
 }
 
-/// Two segments 90 ms apart, the first of which is lost: the acknowledgement of the second arrives at this time.
+/// Two segments 90 ms apart, the first of which is lost: the acknowledgement of the second arrives
+/// at this time.
 fn one_duplicate(
     timer: FineGrainedTimer,
     at: u64,
@@ -70,8 +71,8 @@ fn the_inflation_waits_for_the_acknowledgement_behind_the_one_that_began_recover
 
 #[test]
 fn a_retransmission_has_new_data_behind_it_where_the_window_allows_it() {
-    // Everything but the lost segment has arrived: if the retransmission were lost alone, no acknowledgement would
-    // reveal it.
+    // Everything but the lost segment has arrived: if the retransmission were lost alone, no
+    // acknowledgement would reveal it.
     let mut line = Line::new(policy(FineGrainedTimer::On), 2);
     line.send(0, 13);
     assert_eq!(line.ack(190, 0, &[1..2]), [(190, 0, true), (190, 2, false)]);
@@ -83,7 +84,8 @@ fn a_retransmission_has_new_data_behind_it_where_the_window_allows_it() {
 fn without_reports_it_is_inflated_by_two_less_the_duplicates() {
     let (mut line, _) = one_duplicate(FineGrainedTimer::On, 190, false);
     assert_eq!(line.windows(), (2, 2));
-    // Two segments appear to be in flight, one of which has arrived according to the duplicate; 2 + 1 + 1.
+    // Two segments appear to be in flight, one of which has arrived according to the duplicate; 2 +
+    // 1 + 1.
     assert_eq!(line.send(191, 10).len(), 2);
 }
 
@@ -97,7 +99,8 @@ fn a_window_of_four_is_halved() {
 
 #[test]
 fn the_next_two_acknowledgements_look_too() {
-    // Two holes: the partial acknowledgement of the first reveals the second, which is older than the timer.
+    // Two holes: the partial acknowledgement of the first reveals the second, which is older than
+    // the timer.
     let mut line = Line::new(policy(FineGrainedTimer::On), 8).without_sack();
     line.send(0, 4);
     assert_eq!(line.ack(190, 0, &[]), [(190, 0, true)]);

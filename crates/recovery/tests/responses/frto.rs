@@ -1,4 +1,5 @@
-//! F-RTO (RFC 5682): ten segments leave at 0, the path delays all of them, and the timer expires at 1 s.
+//! F-RTO (RFC 5682): ten segments leave at 0, the path delays all of them, and the timer expires at
+//! 1 s.
 
 use recovery::{PathId, RecoveryPolicy};
 
@@ -24,7 +25,8 @@ fn what_was_only_late_is_not_sent_again_and_the_window_comes_back() {
     let mut line = timed_out(true);
     // The acknowledgement of the first original: new data is sent instead of retransmissions.
     assert_eq!(line.ack(1010, 1, &[]), [(1010, 10, false), (1010, 11, false)]);
-    // The acknowledgement of the second original: nothing was lost. All ten are in flight again, less two.
+    // The acknowledgement of the second original: nothing was lost. All ten are in flight again,
+    // less two.
     let left = line.ack(1011, 2, &[]);
     assert!(left.iter().all(|(_, _, again)| !again), "{left:?}");
     assert_eq!(line.windows().0, 10);

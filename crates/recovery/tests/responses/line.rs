@@ -9,7 +9,8 @@ use recovery::{Feedback, GapRanges, Load, PathId, Recovery, RecoveryPolicy, Sile
 
 pub(crate) const MSS: u64 = 1000;
 
-/// A segment that left: its time in milliseconds, its number from 0, and whether it is a retransmission.
+/// A segment that left: its time in milliseconds, its number from 0, and whether it is a
+/// retransmission.
 pub(crate) type Left = (u64, u64, bool);
 
 pub(crate) struct Line {
@@ -25,7 +26,8 @@ pub(crate) struct Line {
     echoed: Option<u64>,
 }
 
-/// The policy of a TCP without mechanisms: NewReno's window, SACK counted in threes, a least timeout of 1 s.
+/// The policy of a TCP without mechanisms: NewReno's window, SACK counted in threes, a least
+/// timeout of 1 s.
 pub(crate) fn plain() -> RecoveryPolicy {
     let mut policy = RecoveryPolicy::sctp_rfc();
     policy.congestion.controller = Controller::NewReno;

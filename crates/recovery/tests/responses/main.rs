@@ -1,5 +1,5 @@
-//! Responses of recovery to losses and false alarms, acknowledgement by acknowledgement: F-RTO, undo, proportional
-//! rate reduction, TCP-ER, RACK with reordering, probes.
+//! Responses of recovery to losses and false alarms, acknowledgement by acknowledgement: F-RTO,
+//! undo, proportional rate reduction, TCP-ER, RACK with reordering, probes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::single_range_in_vec_init, reason = "a report of one block is one range")]
 

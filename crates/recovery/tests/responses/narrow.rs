@@ -12,8 +12,8 @@ fn policy() -> RecoveryPolicy {
     policy
 }
 
-/// A line over which 40 segments went, one each 80 ms, acknowledged 100 ms later each; returns it with the time of the
-/// next segment. Segments from number 40 on are unsent.
+/// A line over which 40 segments went, one each 80 ms, acknowledged 100 ms later each; returns it
+/// with the time of the next segment. Segments from number 40 on are unsent.
 fn steady() -> (Line, u64) {
     let mut line = Line::new(policy(), 10);
     for segment in 0..41 {
@@ -78,7 +78,8 @@ fn the_answer_to_a_duplicate_measures_the_duplicate_and_not_the_silence_before()
     line.send(now, 1);
     let left = line.wait(now + 5_000);
     let last = left.last().unwrap().0;
-    // The peer had the segment; all acknowledgements before this one were lost, and the echo is of the first transmission.
+    // The peer had the segment; all acknowledgements before this one were lost, and the echo is of
+    // the first transmission.
     line.twice(40..41).echo(now).ack(last + 100, 41, &[]);
     assert!(rto(&line) < Duration::from_millis(300), "{:?}", rto(&line));
 }

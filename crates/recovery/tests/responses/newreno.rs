@@ -1,5 +1,5 @@
-//! Fast recovery without reports (RFC 6582): segments that duplicates release while one hole after the other is
-//! repaired.
+//! Fast recovery without reports (RFC 6582): segments that duplicates release while one hole after
+//! the other is repaired.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -8,8 +8,8 @@ use recovery::policy::PartialAck;
 
 use crate::line::{Line, plain};
 
-/// Number of new segments that leave in each round trip of the recovery, when `lost` of twenty segments are lost,
-/// more wait, and round trips take 100 ms.
+/// Number of new segments that leave in each round trip of the recovery, when `lost` of twenty
+/// segments are lost, more wait, and round trips take 100 ms.
 fn new_by_round(lost: &[u64]) -> Vec<usize> {
     let mut policy = plain();
     policy.congestion.limited_transmit = false;

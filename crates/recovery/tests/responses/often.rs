@@ -8,7 +8,8 @@ use recovery::{Feedback, GapRanges, PathId, Recovery, RecoveryPolicy, Silence};
 
 use crate::line::{Line, plain};
 
-/// A policy whose timeouts are probes while the stream is thin, after little more than a round trip.
+/// A policy whose timeouts are probes while the stream is thin, after little more than a round
+/// trip.
 fn probing() -> RecoveryPolicy {
     let mut policy = plain();
     policy.rto.min_while_thin = Some(Duration::from_millis(1));
@@ -18,8 +19,9 @@ fn probing() -> RecoveryPolicy {
     policy
 }
 
-/// After `losses` losses of as many segments, one segment is lost at 0 ms and another leaves at 150 ms. Returns
-/// whether the retransmission of the timeout at 250 ms carries both, and the instant of the next retransmission.
+/// After `losses` losses of as many segments, one segment is lost at 0 ms and another leaves at 150
+/// ms. Returns whether the retransmission of the timeout at 250 ms carries both, and the instant of
+/// the next retransmission.
 fn repeated(policy: RecoveryPolicy, losses: u64) -> (bool, u64) {
     let mut line = Line::new(policy, 10).of(100);
     for segment in 0..losses {
@@ -53,8 +55,8 @@ fn with_copies_what_a_probe_took_along_is_asked_for_at_its_own_time_too() {
 
 const ORIGIN: u64 = 1 << 32;
 
-/// Timeout of a chunk sender after one acknowledgement per element of `alone`, of one packet if the element is
-/// true, otherwise of two packets 50 ms apart; the round trip is 60 ms.
+/// Timeout of a chunk sender after one acknowledgement per element of `alone`, of one packet if the
+/// element is true, otherwise of two packets 50 ms apart; the round trip is 60 ms.
 fn timeout_after(alone: &[bool]) -> u64 {
     let mut policy = RecoveryPolicy::sctp_latency_lean();
     policy.acknowledgement.request_immediate = recovery::policy::ImmediateRequest::Never;
@@ -113,8 +115,8 @@ fn an_echo_of_less_than_a_millisecond_makes_no_path_shorter_than_it_was_measured
     }
 }
 
-/// Smoothed round trip of a chunk sender over a path of `trip`, after a packet was lost and its retransmission acknowledged
-/// within `took`.
+/// Smoothed round trip of a chunk sender over a path of `trip`, after a packet was lost and its
+/// retransmission acknowledged within `took`.
 fn smoothed_after_an_answer(trip: Duration, took: Duration) -> Duration {
     let policy = Arc::new(RecoveryPolicy::sctp_latency_lean());
     let mut recovery = Recovery::new(policy, Silence::Missing, 1452, ORIGIN);
@@ -145,8 +147,9 @@ fn only_an_answer_sooner_by_more_than_hosts_take_by_chance_tells_that_the_first_
     assert_eq!(smoothed_after_an_answer(micros(1_500), micros(600)), micros(1_500));
 }
 
-/// Timeout in milliseconds after the acknowledgement of a segment that left three times over 100 ms, the last time
-/// 50 ms after the second. The acknowledgement carries the timestamp of its first transmission, or of the second.
+/// Timeout in milliseconds after the acknowledgement of a segment that left three times over 100
+/// ms, the last time 50 ms after the second. The acknowledgement carries the timestamp of its first
+/// transmission, or of the second.
 fn timeout_after_echo_of(first: bool) -> u64 {
     let millis = Duration::from_millis;
     let mut recovery =

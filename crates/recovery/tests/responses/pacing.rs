@@ -11,7 +11,8 @@ fn policy(prr: bool) -> RecoveryPolicy {
     policy
 }
 
-/// Bytes that each of the nineteen acknowledgements releases; the second one stands for `lost` lost segments.
+/// Bytes that each of the nineteen acknowledgements releases; the second one stands for `lost` lost
+/// segments.
 fn run(prr: bool, lost: u64) -> (Line, Vec<Vec<u64>>) {
     let mut line = Line::new(policy(prr), 20);
     line.send(0, 20);
@@ -32,9 +33,10 @@ fn counts(left: &[Vec<u64>]) -> Vec<usize> {
 #[test]
 fn ten_segments_leave_for_every_eighteen_that_arrive() {
     let (mut line, left) = run(true, 1);
-    // 18 are in flight before the third report: RecoverFS. It releases the retransmission, and the d-th one
-    // from there on lets 10/18 d be out: 1.1 with d = 2, 1.7, 2.2, 2.8, 3.3, 3.9, 4.4, 5.0, 5.6, 6.1. With
-    // d = 13 no more are in flight than should be: from then on one leaves for each that arrives.
+    // 18 are in flight before the third report: RecoverFS. It releases the retransmission, and the
+    // d-th one from there on lets 10/18 d be out: 1.1 with d = 2, 1.7, 2.2, 2.8, 3.3, 3.9, 4.4,
+    // 5.0, 5.6, 6.1. With d = 13 no more are in flight than should be: from then on one leaves
+    // for each that arrives.
     assert_eq!(counts(&left), [0, 0, 1, 0, 0, 1, 0, 1, 0, 1, 1, 0, 1, 0, 0, 1, 1, 1, 1]);
     assert_eq!(left[2], [0]);
     assert_eq!(line.flight(), 10);
@@ -59,8 +61,8 @@ fn heavy_loss_is_repaired_one_for_one_and_not_in_a_burst() {
     assert_eq!(counts(&left), [0, 0, 8, 1, 1]);
 }
 
-/// Segments that leave from 48 ms on, of a message of 30 bytes every 24 ms with a round trip of 130 ms, when the
-/// third is lost.
+/// Segments that leave from 48 ms on, of a message of 30 bytes every 24 ms with a round trip of 130
+/// ms, when the third is lost.
 fn thin(prr: bool, window_counts: WindowCounts) -> Vec<Left> {
     let mut policy = RecoveryPolicy::tcp_linux();
     policy.congestion.window_counts = window_counts;
@@ -94,9 +96,9 @@ fn times(left: Vec<Left>) -> (Vec<Left>, Vec<u64>) {
 #[test]
 fn a_thin_stream_sends_each_message_at_its_time_while_a_loss_is_repaired() {
     for prr in [true, false] {
-        // The report of the fourth message arrives at 202 ms. The third is lost a round trip and a quarter of the
-        // shortest one, the handshake's 100 ms, after it left: 48 + 130 + 25. PRR releases at least a full segment,
-        // which holds dozens of such messages.
+        // The report of the fourth message arrives at 202 ms. The third is lost a round trip and a
+        // quarter of the shortest one, the handshake's 100 ms, after it left: 48 + 130 +
+        // 25. PRR releases at least a full segment, which holds dozens of such messages.
         let (again, new) = times(thin(prr, WindowCounts::Bytes));
         assert_eq!(again, [(203, 2, true)]);
         assert_eq!(new, (2..12).map(|step| 24 * step).collect::<Vec<_>>(), "{prr}");
@@ -105,8 +107,8 @@ fn a_thin_stream_sends_each_message_at_its_time_while_a_loss_is_repaired() {
 
 #[test]
 fn where_the_window_counts_packets_a_message_waits_for_the_next_acknowledgement() {
-    // PRR released the retransmission: each message behind it waits for the report of another, which arrives 10 ms
-    // after the message was written.
+    // PRR released the retransmission: each message behind it waits for the report of another,
+    // which arrives 10 ms after the message was written.
     let (again, new) = times(thin(true, WindowCounts::Packets));
     assert_eq!(again, [(203, 2, true)]);
     assert_eq!(new, [48, 72, 96, 120, 144, 168, 192, 226, 250, 274]);

@@ -1,6 +1,6 @@
-//! Senders that exist for the reproduction of papers: without Karn's algorithm, with a least window of one segment, with
-//! algorithm 1 of TCP-ER to the letter, with the early timer as it is described, and with the rules of ns-2's SACK sender, together
-//! and one by one.
+//! Senders that exist for the reproduction of papers: without Karn's algorithm, with a least window
+//! of one segment, with algorithm 1 of TCP-ER to the letter, with the early timer as it is
+//! described, and with the rules of ns-2's SACK sender, together and one by one.
 
 use recovery::policy::{
     EarlyRule, EarlyWindow, FineGrainedTimer, LeastWindow, RttSamples, SackFlight, SackLosses,
@@ -14,8 +14,8 @@ fn srtt(line: &Line) -> u64 {
     line.recovery.snapshot(PathId::FIRST).srtt.unwrap().as_micros()
 }
 
-/// SRTT in microseconds after a segment that was sent at 0 and, by the timer, at 1000 ms is acknowledged at 1100 ms; it was
-/// 100 ms before.
+/// SRTT in microseconds after a segment that was sent at 0 and, by the timer, at 1000 ms is
+/// acknowledged at 1100 ms; it was 100 ms before.
 fn after_a_resent_segment(samples: RttSamples) -> u64 {
     let mut policy = plain();
     policy.rto.samples = samples;
@@ -189,7 +189,8 @@ fn ns_2_repairs_the_two_losses_of_table_iv_as_the_table_has_it() {
 
 #[test]
 fn a_flight_by_acknowledgements_keeps_lost_packets_until_the_cumulative_point_passes_them() {
-    // Four of eight are lost: RFC 6675 sends three of them again at the third duplicate, since lost packets are not in flight.
+    // Four of eight are lost: RFC 6675 sends three of them again at the third duplicate, since lost
+    // packets are not in flight.
     let run = |policy| {
         let mut line = Line::new(policy, 8);
         line.send(0, 8);
@@ -204,7 +205,8 @@ fn a_flight_by_acknowledgements_keeps_lost_packets_until_the_cumulative_point_pa
 
 #[test]
 fn in_a_recovery_each_hole_may_be_lost_without_three_reports_above_it_once() {
-    // Segments 0 and 5 of twelve are lost. Segment 5 leaves again as soon as the window has room, or for three reports.
+    // Segments 0 and 5 of twelve are lost. Segment 5 leaves again as soon as the window has room,
+    // or for three reports.
     let run = |policy| {
         let mut line = Line::new(policy, 12);
         line.send(0, 12);

@@ -8,8 +8,8 @@ use recovery::{
     Bundle, Feedback, GapRanges, PathId, Recovery, RecoveryPolicy, Ride, Silence, Space,
 };
 
-/// Units that ride along with the next packet, when the third of four units of `len` bytes in separate packets,
-/// from 1000 on, is reported.
+/// Units that ride along with the next packet, when the third of four units of `len` bytes in
+/// separate packets, from 1000 on, is reported.
 fn rides(len: u32, ride: Ride) -> Bundle {
     let mut policy = RecoveryPolicy::tcp_thin_paper();
     policy.redundancy.bundling = Some(BundlingPolicy::PAPER);

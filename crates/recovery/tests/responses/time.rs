@@ -127,7 +127,8 @@ fn a_timeout_with_rack_repairs_a_lost_retransmission_without_another_timeout() {
     line.wait(200); // the probe, lost as well
     let left = line.wait(1200);
     assert_eq!(left.first().map(|left| left.1), Some(0));
-    // The retransmission of the first segment arrives, that of the second does not, that of the third does.
+    // The retransmission of the first segment arrives, that of the second does not, that of the
+    // third does.
     let left = line.ack(1300, 1, &[]);
     assert_eq!(left, [(1300, 1, true), (1300, 2, true)]);
     let left = line.ack(1400, 1, &[2..3]);

@@ -1,4 +1,5 @@
-//! Undo of a window reduction when nothing was lost: duplicate reports (RFC 3708), timestamps (RFC 3522).
+//! Undo of a window reduction when nothing was lost: duplicate reports (RFC 3708), timestamps (RFC
+//! 3522).
 
 use recovery::{PathId, RecoveryPolicy};
 
@@ -38,7 +39,8 @@ fn a_duplicate_report_of_half_of_it_gives_nothing_back() {
     line.send(0, 10);
     line.ack(101, 0, &[2..3]);
     line.ack(102, 0, &[2..4]);
-    // Two are declared lost; five may be in flight, and five are: one leaves exempt from the window.
+    // Two are declared lost; five may be in flight, and five are: one leaves exempt from the
+    // window.
     line.ack(103, 0, &[2..5]);
     line.ack(104, 0, &[2..6]);
     line.ack(105, 0, &[2..7]);
@@ -171,7 +173,8 @@ fn nor_is_one_that_came_while_a_false_loss_was_repaired() {
         assert_eq!(line.recovery.stats().undone, 1);
         assert!(!line.recovery.is_recovering(PathId::FIRST));
         assert_eq!(line.windows().0, if marked { 5 } else { 10 });
-        // The peer was informed of the reduction for the loss and has stopped its echo; the present echo is old.
+        // The peer was informed of the reduction for the loss and has stopped its echo; the present
+        // echo is old.
         assert_eq!(
             line.recovery.on_ecn_echo(base::Instant::from_millis(204), PathId::FIRST),
             !marked

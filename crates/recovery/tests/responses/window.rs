@@ -1,5 +1,5 @@
-//! The window falls once per window of data, whatever the evidence of congestion (RFC 3168, section 6.1.2; RFC
-//! 5681, section 4.3; RFC 6675, section 5).
+//! The window falls once per window of data, whatever the evidence of congestion (RFC 3168, section
+//! 6.1.2; RFC 5681, section 4.3; RFC 6675, section 5).
 
 use std::sync::Arc;
 
@@ -138,8 +138,8 @@ fn a_retransmission_that_is_lost_is_another_sign_of_congestion() {
     assert_eq!(line.recovery.stats().fast_recoveries, 1);
 }
 
-/// Twenty segments and a timeout; of the retransmissions in slow start, the fourth segment is lost, and `more` of
-/// those that left with it. Returns the segments that leave when this is reported.
+/// Twenty segments and a timeout; of the retransmissions in slow start, the fourth segment is lost,
+/// and `more` of those that left with it. Returns the segments that leave when this is reported.
 fn lost_after_timeout(more: u64) -> (Line, Vec<Left>) {
     let mut policy = plain();
     policy.loss.rack = true;

@@ -5,9 +5,9 @@ use recovery::policy::{ThinDetector, ThinTimeout};
 
 use crate::line::{Left, Line};
 
-/// Ten segments leave, the first is lost, and so is its retransmission at 100 ms. The peer reports an eleventh, which left
-/// before that retransmission, at each of `reported` ms. Returns what leaves by 1.5 s, and the windows at
-/// 500, 900 and 1500 ms.
+/// Ten segments leave, the first is lost, and so is its retransmission at 100 ms. The peer reports
+/// an eleventh, which left before that retransmission, at each of `reported` ms. Returns what
+/// leaves by 1.5 s, and the windows at 500, 900 and 1500 ms.
 fn timeouts(timeout: ThinTimeout, reported: &[u64]) -> (Vec<Left>, [u64; 3]) {
     let mut policy = RecoveryPolicy::tcp_latency_lean();
     policy.rto.ack_delay = None;

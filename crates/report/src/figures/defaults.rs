@@ -1,5 +1,5 @@
-//! Figures for a plan that asks for none: the numbers that it compares with a paper, or else the usual ones, over
-//! what it varies most; and distributions.
+//! Figures for a plan that asks for none: the numbers that it compares with a paper, or else the
+//! usual ones, over what it varies most; and distributions.
 
 use std::collections::BTreeSet;
 

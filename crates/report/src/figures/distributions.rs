@@ -97,7 +97,8 @@ impl Frame {
         Frame { x, y, factor, beyond, reach: (least * factor, most * factor) }
     }
 
-    /// The pooled distribution, thinned to what can be told apart, with bounds over runs where there are enough.
+    /// The pooled distribution, thinned to what can be told apart, with bounds over runs where
+    /// there are enough.
     fn curve(&self, runs: &Runs<'_>) -> Vec<Point> {
         let mut pooled: BTreeMap<u64, u64> = BTreeMap::new();
         for (value, count) in runs.iter().flat_map(|one| &one.bins) {
@@ -142,7 +143,8 @@ impl Frame {
         if self.beyond { beyond } else { 1.0 - beyond }
     }
 
-    /// Leaves out points within a step of the last one kept. The last value before a gap stays, as its level.
+    /// Leaves out points within a step of the last one kept. The last value before a gap stays, as
+    /// its level.
     fn thin(&self, steps: Vec<(u64, u64)>, all: u64) -> Vec<(u64, u64)> {
         let across = |value: u64| {
             let value = value as f64 * self.factor;

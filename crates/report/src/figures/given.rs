@@ -86,7 +86,8 @@ fn quantity(wished: &AxisSection, of: Option<&results::Quantity>, most: f64) -> 
     }
 }
 
-/// The mean over seeds with its interval where all runs have the same places across; else the first run's.
+/// The mean over seeds with its interval where all runs have the same places across; else the first
+/// run's.
 fn over_runs(runs: &[&Curve]) -> Vec<Point> {
     let Some((first, others)) = runs.split_first() else { return Vec::new() };
     let same = others.iter().all(|other| {
@@ -127,8 +128,8 @@ struct Found<'a> {
     picture: &'a Picture,
 }
 
-/// Pictures of one seed, the first that has them unless the section says which: across the values of `x`, downwards
-/// those of `by`.
+/// Pictures of one seed, the first that has them unless the section says which: across the values
+/// of `x`, downwards those of `by`.
 pub(super) fn galleries(results: &Results<'_>, section: &FigureSection) -> Vec<Figure> {
     let query = Query::new(section, results);
     let mut panels: Grouped<Texts, Found<'_>> = Grouped::new();
@@ -162,8 +163,8 @@ pub(super) fn galleries(results: &Results<'_>, section: &FigureSection) -> Vec<F
     panels.0.into_iter().map(figure).collect()
 }
 
-/// The seed whose mean of a number over these pictures' runs is the median, and of how many seeds. Seeds that lack one
-/// of the pictures, or the number, are left out.
+/// The seed whose mean of a number over these pictures' runs is the median, and of how many seeds.
+/// Seeds that lack one of the pictures, or the number, are left out.
 fn median_seed(results: &Results<'_>, number: &str, found: &[Found<'_>]) -> Option<(u64, usize)> {
     let mut by_seed: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
     for one in found {

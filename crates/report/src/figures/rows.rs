@@ -105,8 +105,9 @@ fn mean_point(x: f64, numbers: &results::Series, factor: f64) -> Point {
     }
 }
 
-/// Lower end of an interval around the mean of `values`: zero at least where none of them is negative. The interval of few
-/// seeds that differ much otherwise reaches to latencies below zero, and the axis with it.
+/// Lower end of an interval around the mean of `values`: zero at least where none of them is
+/// negative. The interval of few seeds that differ much otherwise reaches to latencies below zero,
+/// and the axis with it.
 pub(super) fn reachable<'a>(low: f64, mut values: impl Iterator<Item = &'a f64>) -> f64 {
     if values.any(|value| *value < 0.0) { low } else { low.max(0.0) }
 }
@@ -135,13 +136,15 @@ fn value_axis(section: &FigureSection, wished: &AxisSection, found: &[Found<'_>]
     (factor, axis(wished, &label.replace('.', ", ").replace('_', " "), shown))
 }
 
-/// Series stand in the order of the measures, then of the flows as the section names them or as they came.
+/// Series stand in the order of the measures, then of the flows as the section names them or as
+/// they came.
 pub(super) fn order(section: &FigureSection, ofs: &[String], key: &SeriesKey) -> (usize, usize) {
     let named = section.of.as_ref().map_or(ofs, |names| &names.0);
     (key.measure, named.iter().position(|of| *of == key.of).unwrap_or(named.len()))
 }
 
-/// Gives each series a name of its own. Series that do not depend on a key of other flows are shown once.
+/// Gives each series a name of its own. Series that do not depend on a key of other flows are shown
+/// once.
 pub(super) fn named(
     section: &FigureSection,
     mut drawn: Vec<(SeriesKey, Vec<Point>)>,
@@ -179,8 +182,8 @@ pub(super) fn named(
     series.collect()
 }
 
-/// A key `flow.NAME.*` says nothing of flows with another name that share no queue with these: where all
-/// values give the same points, one series is left, without the value in its name.
+/// A key `flow.NAME.*` says nothing of flows with another name that share no queue with these:
+/// where all values give the same points, one series is left, without the value in its name.
 fn forget_where_idle(drawn: &mut Vec<(SeriesKey, Vec<Point>)>, place: usize, key: &str) {
     let Some((flow, _)) = key.strip_prefix("flow.").and_then(|rest| rest.split_once('.')) else {
         return;

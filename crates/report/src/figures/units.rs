@@ -48,7 +48,8 @@ pub(super) fn fitting(unit: &str, most: f64) -> &str {
     }
 }
 
-/// A plan's value as a number with its unit: `50ms`, `5%`, `10mbit`, `100B`, `1.5bdp`, `0.3`; none of others.
+/// A plan's value as a number with its unit: `50ms`, `5%`, `10mbit`, `100B`, `1.5bdp`, `0.3`; none
+/// of others.
 pub(super) fn quantity(text: &str) -> Option<(f64, String)> {
     let plain = |value: f64| value.is_finite().then_some(value);
     if let Ok(value) = text.parse::<f64>() {

@@ -73,7 +73,8 @@ fn a_study_becomes_a_section_with_all_that_its_plan_says() {
     assert_eq!(set("runs"), Some("6 of 6: 2 cells, seeds 1 to 3; 2 s"));
     let finished = document.provenance.iter().find(|entry| entry.name == "Finished");
     assert_eq!(finished.map(|entry| entry.value.as_str()), Some("2026-11-21 19:00 UTC"));
-    // Without [full] the paper's size is the plan's own: 2.4 s. Then it is ten thousand times as much.
+    // Without [full] the paper's size is the plan's own: 2.4 s. Then it is ten thousand times as
+    // much.
     let full = |document: &Document| {
         let entry = document.provenance.iter().find(|entry| entry.name == "With --full");
         entry.map(|entry| entry.value[..15].to_owned())

@@ -103,7 +103,8 @@ impl<'a> Axis<'a> {
         values.into_iter().map(|value| (self.px(value), self.text(value))).collect()
     }
 
-    /// A value beside its tick: shares near one in percent, a time on a logarithmic axis with its unit.
+    /// A value beside its tick: shares near one in percent, a time on a logarithmic axis with its
+    /// unit.
     fn text(&self, value: f64) -> String {
         match (self.of.scale, self.millis()) {
             (Some(Scale::Tail), _) => percent(value),

@@ -1,4 +1,5 @@
-//! The ends of distributions on a `tail` axis: a dot on each curve, and above the plot its greatest value.
+//! The ends of distributions on a `tail` axis: a dot on each curve, and above the plot its greatest
+//! value.
 
 use maud::{Markup, html};
 
@@ -32,7 +33,8 @@ struct End {
 }
 
 impl Ends {
-    /// The ends of the curves; none where there are no such curves, or more than have room for a label each.
+    /// The ends of the curves; none where there are no such curves, or more than have room for a
+    /// label each.
     pub(super) fn new(
         (x, y): (&Axis<'_>, &Axis<'_>),
         series: &[Series],
@@ -69,7 +71,8 @@ impl Ends {
     }
 }
 
-/// Position of the greatest value: at the level before it, since a share of one has no place on the axis.
+/// Position of the greatest value: at the level before it, since a share of one has no place on the
+/// axis.
 fn end((x, y): (&Axis<'_>, &Axis<'_>), index: usize, series: &Series, named: bool) -> Option<End> {
     let last = series.points.last().filter(|last| y.is_beyond(last.y()))?;
     if series.shape != Shape::Step {

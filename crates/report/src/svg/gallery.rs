@@ -40,7 +40,8 @@ pub(super) fn draw(columns: &[String], rows: &[GalleryRow]) -> Drawing {
     Drawing { width: at(columns.len()), height: top + rows.len() as f64 * (height + GAP), body }
 }
 
-/// Width and height of a PNG in a `data:` address: they stand at its beginning, behind signature and chunk's head.
+/// Width and height of a PNG in a `data:` address: they stand at its beginning, behind signature
+/// and chunk's head.
 fn size(source: &str) -> Option<(f64, f64)> {
     let start = source.strip_prefix("data:image/png;base64,")?.get(..32)?;
     let bytes = BASE64.decode(start).ok()?;

@@ -1,4 +1,5 @@
-//! Ladder of packets: two hosts as vertical lines with an arrow for each packet; time runs downwards.
+//! Ladder of packets: two hosts as vertical lines with an arrow for each packet; time runs
+//! downwards.
 
 use maud::{Markup, html};
 
@@ -32,7 +33,7 @@ pub(super) fn draw(
         @for note in notes {
             @let inwards = if note.side == 0 { 10.0 } else { -10.0 };
             circle cx=(px(x(note.side))) cy=(px(y(note.at_ms))) r="3.5" fill=(theme.text) {}
-            // Inside, above the arrow that it may have caused: the outside belongs to the arrows' names.
+            // Inside, above the arrow that it may have caused: the arrows' names stand outside.
             text class={ "faint " (if note.side == 0 { "" } else { "end" }) } x=(px(x(note.side) + inwards)) y=(px(y(note.at_ms) - 7.0)) {
                 (note.label)
             }

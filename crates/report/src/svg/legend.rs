@@ -8,11 +8,13 @@ use super::{FONT, Theme};
 
 const ROW: f64 = 22.0;
 
-/// Dashes of steps, from the last series backwards: curves that cover each other can be told apart, without colours too.
+/// Dashes of steps, from the last series backwards: curves that cover each other can be told apart,
+/// without colours too.
 const DASHES: [Option<&str>; 6] =
     [None, Some("3 2.5"), Some("8 3"), Some("12 3 3 3"), Some("6 2 2 2 2 2"), Some("14 4")];
 
-/// The dashes of a line or of steps. A paper's are dashed, and colours that come again do so dotted.
+/// The dashes of a line or of steps. A paper's are dashed, and colours that come again do so
+/// dotted.
 pub(super) fn dash(theme: &Theme, series: &[Series], index: usize) -> Option<&'static str> {
     let one = series.get(index)?;
     let after = series.len() - 1 - index;

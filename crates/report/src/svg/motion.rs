@@ -1,6 +1,7 @@
-//! Ladders as a moving picture: for each a lane in which packets travel between sender and receiver, slowed down, and a bar that
-//! grows until the lost message is delivered. All of it is CSS, so that a page can show the file as an image; where nothing may
-//! move, the bars show how it ends.
+//! Ladders as a moving picture: for each a lane in which packets travel between sender and
+//! receiver, slowed down, and a bar that grows until the lost message is delivered. All of it is
+//! CSS, so that a page can show the file as an image; where nothing may move, the bars show how it
+//! ends.
 
 use core::fmt::Write as _;
 

@@ -11,7 +11,8 @@ use super::ends::{self, Ends};
 use super::legend;
 use super::{Drawing, FONT, Layout, Theme};
 
-/// Points that are drawn as such, and intervals as whiskers; where there are more, as a line and a band.
+/// Points that are drawn as such, and intervals as whiskers; where there are more, as a line and a
+/// band.
 const SPARSE: usize = 60;
 /// Pixels between two ticks upwards, and the room that is kept for how rare what is above one is.
 const TICKS: f64 = 34.0;

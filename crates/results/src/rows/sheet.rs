@@ -77,8 +77,8 @@ impl Sheet<'_> {
         });
     }
 
-    /// Adds count, mean, the quantiles that are asked for and maximum of a distribution of latencies, in milliseconds, and
-    /// where asked for its histogram; nothing of an empty one.
+    /// Adds count, mean, the quantiles that are asked for and maximum of a distribution of
+    /// latencies, in milliseconds, and where asked for its histogram; nothing of an empty one.
     pub fn add_latency(
         &mut self,
         measure: &str,

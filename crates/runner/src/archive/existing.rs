@@ -1,4 +1,5 @@
-//! Results that a folder holds before a plan's results go there: none are lost unless that was asked for.
+//! Results that a folder holds before a plan's results go there: none are lost unless that was
+//! asked for.
 
 use std::fs;
 use std::io;

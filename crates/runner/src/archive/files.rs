@@ -43,13 +43,15 @@ impl FolderError {
         FolderError { kind: Kind::Loss { can_resume }, ..FolderError::new(path, what) }
     }
 
-    /// Whether results that the folder holds would be lost: [`Existing::Replace`](super::Existing::Replace) removes them, or another folder may
+    /// Whether results that the folder holds would be lost:
+    /// [`Existing::Replace`](super::Existing::Replace) removes them, or another folder may
     /// be chosen.
     pub fn would_lose(&self) -> bool {
         matches!(self.kind, Kind::Loss { .. })
     }
 
-    /// Whether these results are of the same plan and build, so that [`Existing::Resume`](super::Existing::Resume) goes on with them.
+    /// Whether these results are of the same plan and build, so that
+    /// [`Existing::Resume`](super::Existing::Resume) goes on with them.
     pub fn can_resume(&self) -> bool {
         self.kind == Kind::Loss { can_resume: true }
     }

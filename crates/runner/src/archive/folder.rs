@@ -26,8 +26,8 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Opens the folder, makes it if need be; `existing` says what becomes of the results that it holds.
-    /// `build` names what the laboratory was built from.
+    /// Opens the folder, makes it if need be; `existing` says what becomes of the results that it
+    /// holds. `build` names what the laboratory was built from.
     ///
     /// # Errors
     /// The folder cannot be used, or holds results that may not be used or replaced.
@@ -92,8 +92,8 @@ impl Folder {
         Ok(())
     }
 
-    /// Writes tables, pictures and manifest of what is finished and of what follows from it; gives all of that.
-    /// Where nothing was added, the surroundings stay those of the runs.
+    /// Writes tables, pictures and manifest of what is finished and of what follows from it; gives
+    /// all of that. Where nothing was added, the surroundings stay those of the runs.
     ///
     /// # Errors
     /// The results cannot be written.
@@ -178,8 +178,8 @@ fn write_pictures(folder: &Path, plan: &Plan, finished: &Finished) -> Result<(),
     Ok(())
 }
 
-/// `carriage=streams,loss=10%,seed=1,sheet`: cell, seed and these parts, without what a file's name may not have or a shell
-/// would read.
+/// `carriage=streams,loss=10%,seed=1,sheet`: cell, seed and these parts, without what a file's name
+/// may not have or a shell would read.
 pub fn file_name(cell: &Labels, seed: u64, parts: &[String]) -> String {
     let last = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
     let cell = cell.iter().map(|(key, value)| format!("{}={value}", last(key)));
@@ -206,7 +206,8 @@ fn write(
 /// Joins what shards finished into one folder. Runs that several have are the same, and count once.
 ///
 /// # Errors
-/// When a folder cannot be used or is of another plan or build, or `out` holds results that `existing` keeps.
+/// When a folder cannot be used or is of another plan or build, or `out` holds results that
+/// `existing` keeps.
 pub fn merge(
     plan: &Plan,
     shards: &[PathBuf],

@@ -12,8 +12,8 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 
-/// Writes the table as one row group. Texts repeat and are kept in dictionaries, so there is no other
-/// compression.
+/// Writes the table as one row group. Texts repeat and are kept in dictionaries, so there is no
+/// other compression.
 ///
 /// # Errors
 /// The file cannot be written.

@@ -4,7 +4,8 @@ use lab::plan::{Plan, Size};
 
 use super::*;
 
-/// A stream over a network without losses, whose mean latency is half of the round trip; the size of messages changes nothing.
+/// A stream over a network without losses, whose mean latency is half of the round trip; the size
+/// of messages changes nothing.
 const PLAN: &str = concat!(
     include_str!("../../../lab/tests/fit.toml"),
     r#"

@@ -1,6 +1,6 @@
 //! CPU time of SCTP, both ends in one thread, in memory, without loss:
-//! `cargo run --release -p thinstream-sctp --example cost [throughput|thin]`, or `throughput PRESET` under another policy than
-//! the default.
+//! `cargo run --release -p thinstream-sctp --example cost [throughput|thin]`, or `throughput
+//! PRESET` under another policy than the default.
 //!
 //! `docs/performance.md` says what the numbers mean and what they are compared with.
 

@@ -16,8 +16,8 @@ const INTERVAL: Duration = Duration::from_millis(250);
 /// Bytes of a message.
 const SIZE: usize = 100;
 
-/// Options of an association with the preset `name`, and whose SACKs are delayed, as RFC 9260 says, with `rfc` alone:
-/// with the others each message has its own at once.
+/// Options of an association with the preset `name`, and whose SACKs are delayed, as RFC 9260 says,
+/// with `rfc` alone: with the others each message has its own at once.
 ///
 /// # Errors
 ///

@@ -10,8 +10,8 @@ use super::pair::Pair;
 /// Bytes that the application keeps in the send buffer, acknowledged or not.
 const OUTSTANDING: usize = 2 << 20;
 
-/// Transfers `total` bytes in messages of `size` bytes. Returns MB (10⁶ bytes) per CPU second, both ends together, and the
-/// packets that it took.
+/// Transfers `total` bytes in messages of `size` bytes. Returns MB (10⁶ bytes) per CPU second, both
+/// ends together, and the packets that it took.
 pub(crate) fn measure(options: &AssociationOptions, size: usize, total: u64) -> (f64, u64) {
     let options = AssociationOptions {
         send_buffer: OUTSTANDING,

@@ -1,5 +1,5 @@
-//! The peer's changes of its addresses (RFC 5061, sections 5.2 and 5.3). Each ASCONF takes effect once: a repeated
-//! one gets the same answer again.
+//! The peer's changes of its addresses (RFC 5061, sections 5.2 and 5.3). Each ASCONF takes effect
+//! once: a repeated one gets the same answer again.
 
 use core::net::IpAddr;
 
@@ -19,8 +19,8 @@ use crate::wire::{AsconfSerial, Cause, CauseCode, ChunkType, Packet};
 /// Most requests of one ASCONF that are executed. The answer to more might not fit a packet.
 const REQUESTS_LIMIT: usize = 8;
 
-/// Most requests of one ASCONF that are answered. Requests after a refused one count as refused even if the answer
-/// does not list them (RFC 5061, section 5.1).
+/// Most requests of one ASCONF that are answered. Requests after a refused one count as refused
+/// even if the answer does not list them (RFC 5061, section 5.1).
 const ANSWERS_LIMIT: usize = 32;
 
 /// Longest part of a refused request that is returned.
@@ -96,8 +96,8 @@ impl Answers {
     }
 }
 
-/// Whether a packet has ASCONF after AUTH, as required of one from an address unknown to the association (section
-/// 5.2).
+/// Whether a packet has ASCONF after AUTH, as required of one from an address unknown to the
+/// association (section 5.2).
 pub(crate) fn may_come_from_anywhere(packet: &Packet) -> bool {
     let mut types = packet.raw_chunks().map_while(Result::ok).map(|raw| raw.chunk_type);
     types.next() == Some(ChunkType::AUTH) && types.next() == Some(ChunkType::ASCONF)
@@ -183,7 +183,8 @@ impl Answers {
         if paths.lead_to(address) {
             return Ok(());
         }
-        // Rule D1: only heartbeats and the answer are sent there until the peer is confirmed to be there.
+        // Rule D1: only heartbeats and the answer are sent there until the peer is confirmed to be
+        // there.
         if !paths.add_remote(now, context, address) {
             return Err(CauseCode::OPERATION_REFUSED);
         }
@@ -228,8 +229,9 @@ impl Answers {
         if !paths.live().any(|(_, path)| path.leads_to(source)) {
             return Err(CauseCode::DELETE_LAST_ADDRESS);
         }
-        // The source address is being probed. Data stays on the old one until it answers: otherwise an attacker
-        // that repeats the packet from another address would redirect the association there.
+        // The source address is being probed. Data stays on the old one until it answers: otherwise
+        // an attacker that repeats the packet from another address would redirect the
+        // association there.
         let leaving = Leaving { source, gone };
         self.leaving = Some(Box::new(leaving));
         Ok(())
@@ -275,8 +277,8 @@ impl Answers {
         Ok(())
     }
 
-    /// Makes the address that the peer wants the primary one as soon as it is confirmed: a newly added address is
-    /// still being probed.
+    /// Makes the address that the peer wants the primary one as soon as it is confirmed: a newly
+    /// added address is still being probed.
     fn make_wanted_primary(&mut self, (paths, context): (&mut Paths, &mut Context<'_>)) {
         let Some(address) = self.wanted_primary else { return };
         if paths.set_primary(context, address) {

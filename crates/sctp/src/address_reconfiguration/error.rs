@@ -9,8 +9,8 @@ pub enum AddressError {
     /// The association is unknown, not set up yet, or closing.
     NotEstablished,
     /// The two sides did not agree on
-    /// [`Extensions::ADDRESS_RECONFIGURATION`](crate::Extensions::ADDRESS_RECONFIGURATION), or the peer reported an
-    /// earlier request of this kind as unknown.
+    /// [`Extensions::ADDRESS_RECONFIGURATION`](crate::Extensions::ADDRESS_RECONFIGURATION), or the
+    /// peer reported an earlier request of this kind as unknown.
     NotNegotiated,
     /// The address is not reachable for the peer, or is of another family than its addresses.
     Meaningless(IpAddr),

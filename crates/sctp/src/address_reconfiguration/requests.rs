@@ -1,5 +1,5 @@
-//! This side's changes of its own addresses (RFC 5061, section 5.1): one outstanding ASCONF with one change at a
-//! time, and its timer T4.
+//! This side's changes of its own addresses (RFC 5061, section 5.1): one outstanding ASCONF with
+//! one change at a time, and its timer T4.
 
 use core::net::{IpAddr, SocketAddr};
 use std::collections::VecDeque;
@@ -51,10 +51,11 @@ pub(crate) struct Requests {
     next: AsconfSerial,
     waiting: VecDeque<Change>,
     outstanding: Option<Outstanding>,
-    /// Deleted addresses, the latest at the end; at most [`DELETED_KEPT`]. Each with the instant until which packets that arrive
-    /// there count.
+    /// Deleted addresses, the latest at the end; at most [`DELETED_KEPT`]. Each with the instant
+    /// until which packets that arrive there count.
     deleted: VecDeque<(IpAddr, Instant)>,
-    /// Kinds of requests that the peer does not support: to add or delete, or to make an address the primary one.
+    /// Kinds of requests that the peer does not support: to add or delete, or to make an address
+    /// the primary one.
     unknown: Unknown,
 }
 
@@ -92,15 +93,15 @@ impl Requests {
         self.unknown.includes(change)
     }
 
-    /// The peer does not support this change (section 5.3, rules F3a and F3b): removes and returns the queued ones
-    /// of its kind.
+    /// The peer does not support this change (section 5.3, rules F3a and F3b): removes and returns
+    /// the queued ones of its kind.
     pub(crate) fn forget_kind(&mut self, change: AddressChange) -> Vec<Change> {
         self.unknown.insert(change);
         self.give_up_unknown()
     }
 
-    /// The peer does not support ASCONF (section 5.1, rule A9): removes and returns the outstanding change and the
-    /// queued ones; empty if none is outstanding.
+    /// The peer does not support ASCONF (section 5.1, rule A9): removes and returns the outstanding
+    /// change and the queued ones; empty if none is outstanding.
     pub(crate) fn forget_all(&mut self) -> Vec<Change> {
         let Some(outstanding) = self.outstanding.take() else { return Vec::new() };
         self.unknown = Unknown { moves: true, primary: true };
@@ -118,9 +119,9 @@ impl Requests {
         given_up
     }
 
-    /// Whether an outstanding or earlier ASCONF deletes this address: an ABORT that arrives there is a consequence
-    /// of the deletion and does not concern the association (section 5.3.1). It may arrive after the answer to the
-    /// ASCONF, by another path.
+    /// Whether an outstanding or earlier ASCONF deletes this address: an ABORT that arrives there
+    /// is a consequence of the deletion and does not concern the association (section 5.3.1).
+    /// It may arrive after the answer to the ASCONF, by another path.
     pub(crate) fn delete(&self, local: IpAddr) -> bool {
         let under_way = self.outstanding.as_ref().is_some_and(|outstanding| {
             outstanding.change.change == AddressChange::Deleted
@@ -129,8 +130,9 @@ impl Requests {
         under_way || self.deleted.iter().any(|(deleted, _)| *deleted == local)
     }
 
-    /// Whether packets that arrive at this address do not count any more: it was deleted, it is not being added again, and the
-    /// packets that were under way then have arrived (section 5.3 allows two RTOs).
+    /// Whether packets that arrive at this address do not count any more: it was deleted, it is not
+    /// being added again, and the packets that were under way then have arrived (section 5.3
+    /// allows two RTOs).
     pub(crate) fn is_gone(&self, now: Instant, local: IpAddr) -> bool {
         let is_past = |(deleted, until): &(IpAddr, Instant)| *deleted == local && *until <= now;
         self.deleted.iter().any(is_past) && !self.adds(local)
@@ -144,7 +146,8 @@ impl Requests {
         })
     }
 
-    /// The peer confirmed a change. Packets that arrive at a deleted address count until `valid_until`.
+    /// The peer confirmed a change. Packets that arrive at a deleted address count until
+    /// `valid_until`.
     fn note_done(&mut self, Change { change, local }: Change, valid_until: Instant) {
         match change {
             AddressChange::Added => self.deleted.retain(|(deleted, _)| *deleted != local.ip()),
@@ -184,8 +187,8 @@ impl Requests {
         self.outstanding.as_ref().map(|outstanding| outstanding.due)
     }
 
-    /// Starts the next change if none is outstanding, with T4 expiring at `due`; returns whether an ASCONF is to be
-    /// sent.
+    /// Starts the next change if none is outstanding, with T4 expiring at `due`; returns whether an
+    /// ASCONF is to be sent.
     pub(crate) fn advance(&mut self, due: Instant) -> bool {
         if self.outstanding.is_some() {
             return false;
@@ -220,10 +223,11 @@ impl Requests {
         Some(Asconf { serial: *serial, address, requests: [request] })
     }
 
-    /// Source address of a packet on a path that begins at `local`, while a change is outstanding. A new address is
-    /// only used for ASCONF, and where the old ones do not work (section 5.3, rule D1). One that is being deleted
-    /// is not used (rule D4): the peer may have forgotten it already and answer with an ABORT. `locals`: this
-    /// side's addresses, as far as they were listed; `works`: whether the path of control chunks works.
+    /// Source address of a packet on a path that begins at `local`, while a change is outstanding.
+    /// A new address is only used for ASCONF, and where the old ones do not work (section 5.3,
+    /// rule D1). One that is being deleted is not used (rule D4): the peer may have forgotten
+    /// it already and answer with an ABORT. `locals`: this side's addresses, as far as they
+    /// were listed; `works`: whether the path of control chunks works.
     pub(crate) fn source_of(
         &self,
         local: Option<SocketAddr>,
@@ -251,8 +255,8 @@ impl Requests {
         self.deadline().is_some_and(|due| due <= now)
     }
 
-    /// T4 expired: the ASCONF is repeated unchanged (section 5.1, rules B1 to B5). Returns false if none is
-    /// outstanding.
+    /// T4 expired: the ASCONF is repeated unchanged (section 5.1, rules B1 to B5). Returns false if
+    /// none is outstanding.
     pub(crate) fn back_off(&mut self, now: Instant, rto: Duration, max: Duration) -> bool {
         let Some(outstanding) = &mut self.outstanding else { return false };
         outstanding.attempts = outstanding.attempts.saturating_add(1);
@@ -283,7 +287,8 @@ impl Requests {
     }
 }
 
-/// The cause of a request's refusal; `None` if it succeeded, as do requests that an ASCONF-ACK does not list.
+/// The cause of a request's refusal; `None` if it succeeded, as do requests that an ASCONF-ACK does
+/// not list.
 fn refusal(ack: &AsconfAck<AddressAnswers<'_>>, of: u32) -> Option<CauseCode> {
     ack.answers.iter().map_while(Result::ok).find_map(|answer| match answer {
         AddressAnswer::Error { correlation, causes } if correlation == of => {

@@ -59,7 +59,8 @@ impl Association {
         self.extensions.addresses()?.requests().asconf(self.paths.named_locals())
     }
 
-    /// Source address of a packet on a path that begins at `local`, while a change of addresses is outstanding.
+    /// Source address of a packet on a path that begins at `local`, while a change of addresses is
+    /// outstanding.
     pub(super) fn source_of(
         &self,
         local: Option<SocketAddr>,
@@ -169,7 +170,8 @@ impl Association {
         self.extensions.addresses().is_some_and(|own| own.requests().delete(local))
     }
 
-    /// Whether packets that arrive at this address of this side do not count any more, since it was deleted.
+    /// Whether packets that arrive at this address of this side do not count any more, since it was
+    /// deleted.
     pub(super) fn is_gone(&self, now: Instant, local: IpAddr) -> bool {
         self.extensions.addresses().is_some_and(|own| own.requests().is_gone(now, local))
     }
@@ -188,8 +190,8 @@ impl Association {
 
     // ---- requests of the peer ------------------------------------------------------------------
 
-    /// Processes a packet with the right tag from an address that is not the peer's. Only an authenticated ASCONF
-    /// counts, which may make the address one of the peer's.
+    /// Processes a packet with the right tag from an address that is not the peer's. Only an
+    /// authenticated ASCONF counts, which may make the address one of the peer's.
     pub(crate) fn handle_packet_from_elsewhere(
         &mut self,
         now: Instant,
@@ -220,7 +222,8 @@ impl Association {
     ) {
         let takes_part = self.state().sends_data() || self.state().receives_data();
         if !takes_part || !self.extensions.contains(Extensions::ADDRESS_RECONFIGURATION) {
-            // Without agreement it is of a type to report; a peer that did not agree is not answered.
+            // Without agreement it is of a type to report; a peer that did not agree is not
+            // answered.
             self.counters.chunks_dropped += 1;
             return;
         }
@@ -251,7 +254,8 @@ impl Association {
         self.decide_addresses(|answers, at| answers.on_address_confirmed(now, address, at));
     }
 
-    /// Lets the peer's requests decide about the paths; `None` while neither side has asked for a change.
+    /// Lets the peer's requests decide about the paths; `None` while neither side has asked for a
+    /// change.
     fn decide_addresses<T>(
         &mut self,
         decision: impl FnOnce(&mut Answers, (&mut Paths, &mut Context<'_>)) -> T,

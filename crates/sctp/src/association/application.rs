@@ -7,7 +7,8 @@ use crate::event::{Event, Events};
 #[derive(Debug, Default)]
 pub(super) struct Application {
     events: Events,
-    /// Whether [`Event::Readable`] was announced and the application has not read everything since.
+    /// Whether [`Event::Readable`] was announced and the application has not read everything
+    /// since.
     readable_announced: bool,
     /// Whether the send buffer was found full, so that room must be announced.
     wants_writable: bool,

@@ -14,8 +14,8 @@ impl Association {
         self.extensions.authentication()
     }
 
-    /// Treatment of chunk number `index` of `packet`. `authenticated`: whether a valid AUTH chunk precedes it; set
-    /// if this chunk is one.
+    /// Treatment of chunk number `index` of `packet`. `authenticated`: whether a valid AUTH chunk
+    /// precedes it; set if this chunk is one.
     #[inline]
     pub(super) fn judge_authenticity(
         &mut self,

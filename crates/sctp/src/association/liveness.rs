@@ -7,8 +7,8 @@ use recovery::rto::ErrorSchedule;
 /// Steps of silence after which the peer counts as dead.
 pub(super) const STEPS: u8 = 36;
 
-/// Steps of silence after which it is probed. Fewer would probe idle peers more often, and more would leave less of
-/// the time for answers.
+/// Steps of silence after which it is probed. Fewer would probe idle peers more often, and more
+/// would leave less of the time for answers.
 const IDLE_STEPS: u8 = 3;
 
 /// State of the detection: the duration of the silence, and unanswered probes.
@@ -56,7 +56,8 @@ impl Liveness {
         self.schedule.on_expiry(now, &mut self.error_count, counting, rto, max);
     }
 
-    /// The association is set up: the peer was just heard, and no probe of an earlier silence is outstanding.
+    /// The association is set up: the peer was just heard, and no probe of an earlier silence is
+    /// outstanding.
     pub(super) fn begin(&mut self, now: Instant) {
         let Liveness { error_count, schedule, .. } = *self;
         *self = Liveness { heard_at: now, error_count, schedule, ..Liveness::default() };

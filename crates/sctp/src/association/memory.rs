@@ -9,11 +9,12 @@ use crate::control::OwnedCause;
 use crate::event::Failure;
 use crate::rx::receiver::{Received, Receiver};
 
-/// Bytes of an association in the endpoint's tables: its row, and entries by tag, peer, deadline and host.
+/// Bytes of an association in the endpoint's tables: its row, and entries by tag, peer, deadline
+/// and host.
 const TABLES: usize = 400;
 
-/// Limit on the overhead of queued messages, in multiples of the send buffer: it bounds messages of a few bytes,
-/// whose overhead would be a hundred times the buffer.
+/// Limit on the overhead of queued messages, in multiples of the send buffer: it bounds messages of
+/// a few bytes, whose overhead would be a hundred times the buffer.
 const WAITING_COST: usize = 2;
 
 /// Estimated overhead of a message or a chunk.
@@ -55,7 +56,8 @@ impl Association {
         bytes + bytes / 4
     }
 
-    /// Updates the shared memory state, and this association's share of it for data to send, in bytes.
+    /// Updates the shared memory state, and this association's share of it for data to send, in
+    /// bytes.
     #[inline]
     pub(crate) fn set_memory(&mut self, state: MemoryState, share: usize) {
         self.standing.set_share(share);
@@ -79,9 +81,9 @@ impl Association {
         self.options.send_buffer.min(self.standing.share())
     }
 
-    /// Whether there is no memory to send `length` more bytes, whatever the peer acknowledges. A message longer
-    /// than the minimum of every association must fit the rest of the memory, and if that is its share, even an
-    /// empty association cannot accept a longer message.
+    /// Whether there is no memory to send `length` more bytes, whatever the peer acknowledges. A
+    /// message longer than the minimum of every association must fit the rest of the memory,
+    /// and if that is its share, even an empty association cannot accept a longer message.
     pub(super) fn lacks_memory(&self, length: usize) -> bool {
         let (share, left) = (self.standing.share(), self.standing.left());
         (length > LEAST && length > left)
@@ -109,7 +111,8 @@ impl Association {
         self.rx.as_mut().map_or(0, |rx| rx.give_up_behind_holes(now))
     }
 
-    /// Ends the association for lack of memory or of a place, and frees its data. Returns false if it had ended.
+    /// Ends the association for lack of memory or of a place, and frees its data. Returns false if
+    /// it had ended.
     pub(crate) fn evict(&mut self) -> bool {
         // Unread data of an ended association is freed too.
         self.rx = None;

@@ -1,4 +1,5 @@
-//! Packets of an association: control chunks, acknowledgements and abandoned data, and new data, in this order.
+//! Packets of an association: control chunks, acknowledgements and abandoned data, and new data, in
+//! this order.
 
 use base::{Ecn, Instant, Transmit, TransmitBuffer};
 use bytes::Bytes;
@@ -28,8 +29,8 @@ const CHUNK_HEADER: usize = 4;
 
 /// Destination of packets.
 pub(crate) struct Outlet<'b> {
-    /// Buffer to whose head the packet is appended: all of it, or all but the `tail` if the buffer gathers. In a
-    /// gathering buffer packets may lack their checksum, too.
+    /// Buffer to whose head the packet is appended: all of it, or all but the `tail` if the buffer
+    /// gathers. In a gathering buffer packets may lack their checksum, too.
     pub(crate) buffer: &'b mut dyn TransmitBuffer,
     /// User data that follows the packet's bytes in the buffer's head.
     pub(crate) tail: Option<Bytes>,
@@ -48,7 +49,8 @@ impl Association {
             // Section 5.1: until COOKIE ACK no packet leaves without COOKIE ECHO.
             return None;
         }
-        // The timer may be late, as after a suspension of the process: expired messages must not leave.
+        // The timer may be late, as after a suspension of the process: expired messages must not
+        // leave.
         self.expire_messages(now);
         if let Some(copies) = self.poll_copies(outlet) {
             return Some(copies);
@@ -70,7 +72,8 @@ impl Association {
             (path.remote(), path.discovers_mtu(), path.is_confirmed());
         let asconf = self.control.first() == Some(&Control::ChangeAddress);
         let local = self.source_of(path.local(), asconf);
-        // RFC 9653, section 5.2; a peer that forgot the association only answers packets with a checksum.
+        // RFC 9653, section 5.2; a peer that forgot the association only answers packets with a
+        // checksum.
         let may_omit_checksum = !self.phase.repeats_its_end()
             && !matches!(
                 self.control.first(),
@@ -115,8 +118,8 @@ impl Association {
             && !self.rx.as_ref().is_some_and(|rx| rx.sack_due(now))
     }
 
-    /// The path of the next packet, if there is anything to send, and its data: the path of the first control
-    /// chunk, of a SACK, of retransmissions, of new data.
+    /// The path of the next packet, if there is anything to send, and its data: the path of the
+    /// first control chunk, of a SACK, of retransmissions, of new data.
     fn next_packet(&mut self, now: Instant, with_cookie: bool) -> (PathId, Option<Filling>) {
         let path = match self.control.first() {
             Some(control) => control.path().unwrap_or_else(|| self.control_route()),
@@ -127,7 +130,8 @@ impl Association {
         (path, self.next_filling(now, path, with_cookie))
     }
 
-    /// The path and data of the next packet if only data is to be sent, on several paths: retransmissions first.
+    /// The path and data of the next packet if only data is to be sent, on several paths:
+    /// retransmissions first.
     #[inline(never)]
     fn next_data_packet(&mut self, now: Instant, with_cookie: bool) -> (PathId, Option<Filling>) {
         let data = self.paths.data();
@@ -167,8 +171,8 @@ impl Association {
         CommonHeader::LENGTH + self.tx.fragment_size()
     }
 
-    /// Begins a packet: its tag is that of its first chunk, and its AUTH chunk has the key of its user data, or
-    /// else the active one.
+    /// Begins a packet: its tag is that of its first chunk, and its AUTH chunk has the key of its
+    /// user data, or else the active one.
     fn start_packet<'b>(
         &mut self,
         outlet: &'b mut Outlet<'_>,
@@ -201,7 +205,8 @@ impl Association {
         let (remote, local) = (path.remote(), self.source_of(path.local(), false));
         let mut packet = self.start_packet(outlet, probe.size.into(), None);
         let info = probe.heartbeat.info();
-        // The peer may require PAD authenticated and HEARTBEAT not: then an AUTH chunk is between them.
+        // The peer may require PAD authenticated and HEARTBEAT not: then an AUTH chunk is between
+        // them.
         let fits = packet.append(Heartbeat { info: &info }).is_ok()
             && packet
                 .remaining_for(ChunkType::PAD)
@@ -270,7 +275,8 @@ impl Association {
         }
     }
 
-    /// Appends control chunks for the path as far as they fit; returns false if nothing may follow them.
+    /// Appends control chunks for the path as far as they fit; returns false if nothing may follow
+    /// them.
     fn append_controls(&mut self, packet: &mut PacketBuilder<'_>, path: PathId) -> bool {
         let usual = self.control_route();
         let on_path = |control: &&Control| control.path().unwrap_or(usual) == path;
@@ -282,8 +288,9 @@ impl Association {
             let oversized = match self.append_control(packet, control) {
                 Ok(()) => false,
                 Err(DoesNotFit) if packet.is_empty() => {
-                    // No packet of this path has room for it, because the path MTU fell or the peer's cookie is
-                    // large: it leaves alone, for IP to fragment (RFC 9260, section 6.9).
+                    // No packet of this path has room for it, because the path MTU fell or the
+                    // peer's cookie is large: it leaves alone, for IP to
+                    // fragment (RFC 9260, section 6.9).
                     packet.widen();
                     let _ = self.append_control(packet, control);
                     true

@@ -154,8 +154,8 @@ impl Association {
                 contents.data |= self.extensions.contains(Extensions::PARTIAL_RELIABILITY);
                 return self.on_forward_tsn(&chunk, raw);
             }
-            // Section 6.10: these chunks must not be bundled. Chunks after one are ignored; those before it have
-            // been processed.
+            // Section 6.10: these chunks must not be bundled. Chunks after one are ignored; those
+            // before it have been processed.
             Chunk::InitAck(_) | Chunk::ShutdownComplete(_) if index > 0 || !is_alone(packet) => {
                 self.counters.chunks_dropped += 1;
                 return Next::Stop;
@@ -168,8 +168,8 @@ impl Association {
             Chunk::ShutdownAck(_) => self.on_shutdown_ack(),
             Chunk::ShutdownComplete(_) => self.on_shutdown_complete(),
             Chunk::Abort(_) if self.is_deleted(meta.local.ip()) => {
-                // RFC 5061, section 5.3.1: the peer has deleted the address, and answers as to a packet out of the
-                // blue.
+                // RFC 5061, section 5.3.1: the peer has deleted the address, and answers as to a
+                // packet out of the blue.
                 self.counters.chunks_dropped += 1;
                 return Next::Stop;
             }
@@ -244,8 +244,8 @@ impl Association {
         }
     }
 
-    /// The peer acknowledged data, or at least answered: resets the errors. Section 6.1: a peer that answers window
-    /// probes with a closed window is alive.
+    /// The peer acknowledged data, or at least answered: resets the errors. Section 6.1: a peer
+    /// that answers window probes with a closed window is alive.
     pub(super) fn on_acknowledged(
         &mut self,
         now: Instant,
@@ -255,8 +255,8 @@ impl Association {
         // The acknowledgement of abandoned data also proves that the peer is alive.
         let skipped = outcome.advanced && outcome.acked_bytes == 0;
         for path in self.paths.ids() {
-            // Section 8.2. Data declared lost may have arrived before the path failed, and be acknowledged on
-            // another path.
+            // Section 8.2. Data declared lost may have arrived before the path failed, and be
+            // acknowledged on another path.
             let heard = self.paths.was_heard(path);
             let proofs = if heard { outcome.paths } else { outcome.certain };
             let answered = (window_closed || skipped) && path == self.paths.data();
@@ -289,8 +289,9 @@ impl Association {
 
     fn on_abort(&mut self, t_bit: bool, causes: &Causes<'_>) {
         if t_bit && self.state() == State::ShutdownAckSent {
-            // The peer sent SHUTDOWN, so it has all data, and is closed: its SHUTDOWN COMPLETE was lost, and a late
-            // packet of this side got this answer (section 8.4, rule 8).
+            // The peer sent SHUTDOWN, so it has all data, and is closed: its SHUTDOWN COMPLETE was
+            // lost, and a late packet of this side got this answer (section 8.4, rule
+            // 8).
             self.control.end_with(None);
             return self.close(Event::Closed);
         }

@@ -29,7 +29,8 @@ impl Association {
         self.decide_with(|_, paths, context| decision(paths, context))
     }
 
-    /// Executes the actions of a decision that also changes the state of extensions; returns what it decided.
+    /// Executes the actions of a decision that also changes the state of extensions; returns what
+    /// it decided.
     #[inline]
     pub(super) fn decide_with<T>(
         &mut self,
@@ -105,8 +106,8 @@ impl Association {
         self.confirmed_remotes().into_iter()
     }
 
-    /// The addresses of [`Association::confirmed_addresses`] as a list, without heap memory for up to [`PATHS_MAX`] of
-    /// them.
+    /// The addresses of [`Association::confirmed_addresses`] as a list, without heap memory for up
+    /// to [`PATHS_MAX`] of them.
     pub(crate) fn confirmed_remotes(&self) -> SmallVec<[SocketAddr; PATHS_MAX]> {
         let mut remotes = SmallVec::from_iter([self.remote()]);
         for (_, path) in self.paths.live().filter(|(_, path)| path.is_confirmed()) {
@@ -148,13 +149,14 @@ impl Association {
 
     // ---- the application's calls ---------------------------------------------------------------
 
-    /// Makes the first usable path to `remote` the primary path. Returns false if none is confirmed.
+    /// Makes the first usable path to `remote` the primary path. Returns false if none is
+    /// confirmed.
     pub(crate) fn set_primary(&mut self, remote: SocketAddr) -> bool {
         self.decide(|paths, context| paths.set_primary(context, remote.ip()))
     }
 
-    /// Changes the path MTU of all paths without one of their own: new data is cut to it. Outstanding data stays as
-    /// it is, and IP may fragment it.
+    /// Changes the path MTU of all paths without one of their own: new data is cut to it.
+    /// Outstanding data stays as it is, and IP may fragment it.
     pub(crate) fn set_path_mtu(&mut self, path_mtu: u16) {
         Arc::make_mut(&mut self.options).path_mtu = path_mtu;
         self.decide(|paths, context| {
@@ -215,8 +217,8 @@ impl Association {
         self.push_heartbeat(asked);
     }
 
-    /// Sends a heartbeat on the paths to `remote` at once (REQUESTHEARTBEAT of RFC 9260, section 11.1.8). Returns
-    /// false if there are none.
+    /// Sends a heartbeat on the paths to `remote` at once (REQUESTHEARTBEAT of RFC 9260, section
+    /// 11.1.8). Returns false if there are none.
     pub(crate) fn request_heartbeat(
         &mut self,
         now: Instant,
@@ -259,7 +261,8 @@ impl Association {
                 self.decide(|paths, context| paths.count_expiry(now, context, path));
             }
             if matches!(self.state(), State::ShutdownSent | State::ShutdownAckSent) {
-                // Section 8.3: no heartbeats after SHUTDOWN or SHUTDOWN ACK, whose timer probes as well.
+                // Section 8.3: no heartbeats after SHUTDOWN or SHUTDOWN ACK, whose timer probes as
+                // well.
                 self.paths.skip_heartbeat(now, path);
                 continue;
             }
@@ -371,8 +374,8 @@ impl Association {
         }
     }
 
-    /// A router on a path does not carry IP packets above `mtu` bytes. The message was verified to be about a
-    /// packet of this association.
+    /// A router on a path does not carry IP packets above `mtu` bytes. The message was verified to
+    /// be about a packet of this association.
     pub(super) fn on_packet_too_big(&mut self, now: Instant, path: PathId, mtu: u32) {
         self.decide(|paths, context| paths.on_packet_too_big(now, context, path, mtu));
         self.fit_fragments();

@@ -108,8 +108,8 @@ impl Association {
     }
 }
 
-/// Whether `tsn` is so far ahead of `last` that it may be from before a reset of the TSNs, which moves them by half
-/// the space (RFC 6525, section 5.2.4).
+/// Whether `tsn` is so far ahead of `last` that it may be from before a reset of the TSNs, which
+/// moves them by half the space (RFC 6525, section 5.2.4).
 fn is_half_the_space_ahead(tsn: Tsn, last: Tsn) -> bool {
     tsn.is_after(last) && tsn.distance_from(last) > 1 << 30
 }

@@ -1,5 +1,5 @@
-//! Stream reconfiguration (RFC 6525): reset streams, added streams, a reset association, and the consequences for
-//! the association.
+//! Stream reconfiguration (RFC 6525): reset streams, added streams, a reset association, and the
+//! consequences for the association.
 
 use base::Instant;
 
@@ -109,8 +109,8 @@ impl Association {
         if self.is_closed() { Err(Closed) } else { Ok(()) }
     }
 
-    /// Makes progress where possible: performs the peer's resets whose data has arrived, sends requests, and
-    /// releases held messages.
+    /// Makes progress where possible: performs the peer's resets whose data has arrived, sends
+    /// requests, and releases held messages.
     #[inline]
     pub(super) fn advance_reconfiguration(&mut self, now: Instant) {
         if self.extensions.reconfiguration().is_some() {
@@ -185,8 +185,8 @@ impl Association {
 
     // ---- queries -------------------------------------------------------------------------------
 
-    /// Whether DATA that arrives now may belong after a reset of the association that this side does not know yet.
-    /// Chunks that report the peer's progress have no `tsn`.
+    /// Whether DATA that arrives now may belong after a reset of the association that this side
+    /// does not know yet. Chunks that report the peer's progress have no `tsn`.
     #[inline]
     pub(super) fn refuses_data(&mut self, tsn: Option<Tsn>) -> bool {
         let Some(own) = self.extensions.reconfiguration_mut() else { return false };
@@ -200,8 +200,8 @@ impl Association {
         self.extensions.reconfiguration().is_some_and(|own| own.is_ahead_of_reset(tsn, stream))
     }
 
-    /// Whether a SACK for `tsn`, which was never sent, may be from before a reset of the TSNs, which moves them by
-    /// half the space.
+    /// Whether a SACK for `tsn`, which was never sent, may be from before a reset of the TSNs,
+    /// which moves them by half the space.
     pub(super) fn is_from_before_reset(&self, tsn: Tsn) -> bool {
         let ahead = tsn.distance_from(self.tx.last_assigned_tsn());
         self.extensions.reconfiguration().is_some() && ahead > 1 << 30

@@ -100,9 +100,9 @@ impl Association {
         waits
     }
 
-    /// Abandons the message of `stream` that is being sent in parts; if it was abandoned before, this ends it.
-    /// Returns false if there is none, or if part of it was sent and the peer does not support partial reliability:
-    /// then it must be completed.
+    /// Abandons the message of `stream` that is being sent in parts; if it was abandoned before,
+    /// this ends it. Returns false if there is none, or if part of it was sent and the peer
+    /// does not support partial reliability: then it must be completed.
     pub(crate) fn abandon_open(&mut self, stream: StreamId) -> bool {
         match self.tx.queue_mut().drop_open(stream) {
             DropOpen::None => return false,
@@ -138,7 +138,8 @@ impl Association {
         }
         self.tx.queue().check(stream, payload)?;
         if self.lacks_memory(length) {
-            // None of its own data has to leave first: it is notified when others have freed memory.
+            // None of its own data has to leave first: it is notified when others have freed
+            // memory.
             self.application.want_memory();
             return Err(SendError::BufferFull);
         }
@@ -171,7 +172,8 @@ impl Association {
         Ok(())
     }
 
-    /// Bytes that must be freed for `length` more bytes; a message larger than the buffer fits the empty buffer.
+    /// Bytes that must be freed for `length` more bytes; a message larger than the buffer fits the
+    /// empty buffer.
     fn lacking(&self, length: usize) -> usize {
         let held = self.held_for_peer();
         (held + length).saturating_sub(self.send_limit()).min(held)

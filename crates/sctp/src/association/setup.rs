@@ -32,8 +32,8 @@ use crate::zero_checksum;
 const REPORT_LIMIT: usize = 256;
 
 impl Association {
-    /// Opens an association: once it [begins](Association::begin), INIT is sent to `ends`, and to the `further`
-    /// addresses of the peer without an answer.
+    /// Opens an association: once it [begins](Association::begin), INIT is sent to `ends`, and to
+    /// the `further` addresses of the peer without an answer.
     pub(crate) fn connect(
         options: Arc<AssociationOptions>,
         identity: Identity,
@@ -71,8 +71,8 @@ impl Association {
         self.begin(now);
     }
 
-    /// The peer, whose identity is proved, sends from an unknown address: it has moved, or has another one. Returns
-    /// false if no path to it is possible.
+    /// The peer, whose identity is proved, sends from an unknown address: it has moved, or has
+    /// another one. Returns false if no path to it is possible.
     pub(crate) fn follow_peer(&mut self, now: Instant, meta: DatagramMeta) -> bool {
         let takes_part = self.state().sends_data() || self.state().receives_data();
         let follows = takes_part && self.decide(|paths, context| paths.follow(now, context, meta));
@@ -149,8 +149,9 @@ impl Association {
         self.extensions.takes_zero_checksum()
     }
 
-    /// Addresses of an INIT that are unknown to the association which it would restart (sections 5.2.1 and 5.2.2),
-    /// in the form of the cause; `None` if the association does not know any yet.
+    /// Addresses of an INIT that are unknown to the association which it would restart (sections
+    /// 5.2.1 and 5.2.2), in the form of the cause; `None` if the association does not know any
+    /// yet.
     pub(crate) fn new_addresses(
         &self,
         meta: DatagramMeta,
@@ -210,8 +211,8 @@ impl Association {
         self.begin_attempts(now, longest);
     }
 
-    /// Starts T1 before INIT or COOKIE ECHO leaves for the first time. The round trip is at most `longest`, unless
-    /// that is zero.
+    /// Starts T1 before INIT or COOKIE ECHO leaves for the first time. The round trip is at most
+    /// `longest`, unless that is zero.
     fn begin_attempts(&mut self, now: Instant, longest: Duration) {
         let is_measured = self.tx.recovery().srtt(self.control_route()).is_some();
         let wait = match is_measured {
@@ -285,8 +286,8 @@ impl Association {
         self.monitor_paths(now, random);
     }
 
-    /// Processes a COOKIE ECHO that confirms this association or collides with its own handshake (actions B and D):
-    /// answers with COOKIE ACK.
+    /// Processes a COOKIE ECHO that confirms this association or collides with its own handshake
+    /// (actions B and D): answers with COOKIE ACK.
     pub(crate) fn on_cookie_confirmed(
         &mut self,
         now: Instant,

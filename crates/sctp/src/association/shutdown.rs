@@ -75,7 +75,8 @@ impl Association {
         self.control.push(Control::ShutdownAck);
     }
 
-    /// The peer restarted in SHUTDOWN-ACK-SENT: it must finish the old association first (section 5.2.4, action A).
+    /// The peer restarted in SHUTDOWN-ACK-SENT: it must finish the old association first (section
+    /// 5.2.4, action A).
     pub(crate) fn refuse_restart(&mut self) {
         self.control.push(Control::ShutdownAck);
         self.control.push_answer(
@@ -84,7 +85,8 @@ impl Association {
         );
     }
 
-    /// DATA arrived in SHUTDOWN-SENT: the peer has not received SHUTDOWN, or its acknowledgement has advanced.
+    /// DATA arrived in SHUTDOWN-SENT: the peer has not received SHUTDOWN, or its acknowledgement
+    /// has advanced.
     #[cold]
     pub(super) fn repeat_shutdown(&mut self, now: Instant) {
         if self.state() == State::ShutdownSent && !self.control.contains(&Control::Shutdown) {
@@ -93,8 +95,9 @@ impl Association {
         }
     }
 
-    /// A packet of the peer arrived in SHUTDOWN-SENT: resets the number of retransmissions of SHUTDOWN and restarts
-    /// T2-shutdown (section 9.2), so that the peer has time to send its remaining data.
+    /// A packet of the peer arrived in SHUTDOWN-SENT: resets the number of retransmissions of
+    /// SHUTDOWN and restarts T2-shutdown (section 9.2), so that the peer has time to send its
+    /// remaining data.
     pub(super) fn on_heard_while_closing(&mut self, now: Instant) {
         if self.state() == State::ShutdownSent {
             self.begin_shutdown_again(now);
@@ -118,8 +121,8 @@ impl Association {
                 return;
             }
             State::Established | State::ShutdownPending => {
-                // Section 9.2 gives T5-shutdown-guard to the side that sends SHUTDOWN; here the limit of
-                // retransmissions takes its role.
+                // Section 9.2 gives T5-shutdown-guard to the side that sends SHUTDOWN; here the
+                // limit of retransmissions takes its role.
                 if !self.end_open_messages() {
                     return;
                 }
@@ -131,16 +134,17 @@ impl Association {
             State::ShutdownReceived => {}
             State::ShutdownAckSent => self.control.push(Control::ShutdownAck),
         }
-        // Section 9.2 uses the acknowledgement in SHUTDOWN only to check that all data was received. pion and
-        // sctp-proto write a TSN of the wrong direction there, which is ignored; the peer learns of unacknowledged
-        // data by other means.
+        // Section 9.2 uses the acknowledgement in SHUTDOWN only to check that all data was
+        // received. pion and sctp-proto write a TSN of the wrong direction there, which is
+        // ignored; the peer learns of unacknowledged data by other means.
         if let Ok(outcome) = self.tx.on_cumulative_ack(now, cumulative) {
             self.on_acknowledged(now, outcome, false);
         }
     }
 
-    /// The peer closes, so no new data is accepted (section 9.2), and incomplete messages can never be completed:
-    /// they are abandoned if possible, otherwise the association is aborted. Returns false in the latter case.
+    /// The peer closes, so no new data is accepted (section 9.2), and incomplete messages can never
+    /// be completed: they are abandoned if possible, otherwise the association is aborted.
+    /// Returns false in the latter case.
     fn end_open_messages(&mut self) -> bool {
         for stream in self.tx.queue().open_streams() {
             if !self.abandon_open(stream) {
@@ -158,8 +162,8 @@ impl Association {
                 self.control.end_with(Some(Control::ShutdownComplete));
                 self.close(Event::Closed);
             }
-            // Section 8.5.1, rule E: in COOKIE-WAIT and COOKIE-ECHOED the endpoint answers it as out of the blue;
-            // in other states it is invalid.
+            // Section 8.5.1, rule E: in COOKIE-WAIT and COOKIE-ECHOED the endpoint answers it as
+            // out of the blue; in other states it is invalid.
             _ => self.counters.chunks_dropped += 1,
         }
     }

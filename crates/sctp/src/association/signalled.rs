@@ -29,9 +29,9 @@ impl Association {
         bytes.split_off(CommonHeader::LENGTH)
     }
 
-    /// Whether this side's INIT and `signalled` make an association: the peer has not merely returned this side's INIT,
-    /// both sides can authenticate or neither can, and this side's INIT lists no extension that an answer to the peer's
-    /// INIT would omit.
+    /// Whether this side's INIT and `signalled` make an association: the peer has not merely
+    /// returned this side's INIT, both sides can authenticate or neither can, and this side's
+    /// INIT lists no extension that an answer to the peer's INIT would omit.
     pub fn suits(&self, signalled: &SignalledInit) -> bool {
         let own = self.options.extensions;
         signalled.init().is_some_and(|init| {
@@ -41,8 +41,9 @@ impl Association {
         })
     }
 
-    /// Establishes a prepared association that has not begun, by the INITs that signalling carried: the peer has this
-    /// side's, and `signalled` is the peer's. Returns false, without effect, if the two make no association.
+    /// Establishes a prepared association that has not begun, by the INITs that signalling carried:
+    /// the peer has this side's, and `signalled` is the peer's. Returns false, without effect,
+    /// if the two make no association.
     pub(crate) fn establish_with(
         &mut self,
         now: Instant,

@@ -1,15 +1,16 @@
 //! Detection of a dead peer: the option [`dead_after`](crate::AssociationOptions::dead_after).
 //!
-//! The counters of RFC 9260, section 8.1, count expiries of timers that double, so that minutes pass before a peer
-//! counts as dead, and an idle association only probes once per HB.interval. With this option time decides. After a
-//! twelfth of it in silence HEARTBEATs are sent on every confirmed path, one each per 36th, and after all of it
-//! without a sign of life the association ends. A sign of life is any packet from the peer's address with the right
-//! verification tag and an accepted chunk; on an association with authentication (RFC 4895), chunks that lack their
-//! AUTH are not accepted.
+//! The counters of RFC 9260, section 8.1, count expiries of timers that double, so that minutes
+//! pass before a peer counts as dead, and an idle association only probes once per HB.interval.
+//! With this option time decides. After a twelfth of it in silence HEARTBEATs are sent on every
+//! confirmed path, one each per 36th, and after all of it without a sign of life the association
+//! ends. A sign of life is any packet from the peer's address with the right verification tag and
+//! an accepted chunk; on an association with authentication (RFC 4895), chunks that lack their AUTH
+//! are not accepted.
 //!
-//! Time is counted in steps of the timer, not read off the clock: a process that was suspended probes the peer for
-//! as long as any other before it gives up. A lost HEARTBEAT of this kind does not count as an error, and none
-//! gives an RTT sample.
+//! Time is counted in steps of the timer, not read off the clock: a process that was suspended
+//! probes the peer for as long as any other before it gives up. A lost HEARTBEAT of this kind does
+//! not count as an error, and none gives an RTT sample.
 
 use base::{Duration, Instant, RandomStream};
 use bytes::Bytes;
@@ -21,12 +22,13 @@ use crate::control::{Control, OwnedCause};
 use crate::event::Failure;
 use crate::paths::heartbeat::Asked;
 
-/// Least total time in round trips, each with four times its variation, so that a distant peer can answer.
+/// Least total time in round trips, each with four times its variation, so that a distant peer can
+/// answer.
 const ROUND_TRIPS: u64 = 4;
 
 impl Association {
-    /// A path that the association needs did not answer. Under the exponential schedule, several silent paths are
-    /// one silence: together they count no sooner than one of them alone.
+    /// A path that the association needs did not answer. Under the exponential schedule, several
+    /// silent paths are one silence: together they count no sooner than one of them alone.
     pub(super) fn count_error(&mut self, now: Instant, path: PathId) {
         let recovery = self.tx.recovery();
         self.liveness.count_error(now, recovery.rto(path), recovery.policy());

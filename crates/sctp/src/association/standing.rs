@@ -16,8 +16,8 @@ pub(crate) struct Standing {
     last_use: Option<Instant>,
 }
 
-/// A number of bytes in half the size of a `usize`, since each association has several. 4 GiB and more mean no
-/// bound.
+/// A number of bytes in half the size of a `usize`, since each association has several. 4 GiB and
+/// more mean no bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Bound(u32);
 
@@ -99,7 +99,8 @@ impl Standing {
 pub struct Buffered {
     /// Messages queued, or sent and not acknowledged.
     pub to_send: usize,
-    /// Messages that can be read, and incomplete ones as far as the cumulative TSN ack point has passed them.
+    /// Messages that can be read, and incomplete ones as far as the cumulative TSN ack point has
+    /// passed them.
     pub unread: usize,
     /// Chunks beyond a missing TSN, which may be dropped.
     pub behind_holes: usize,

@@ -39,8 +39,8 @@ pub struct Counters {
     pub setup_retransmissions: u64,
 }
 
-/// Messages accepted for sending that the peer had not acknowledged when the association failed, not counting those
-/// [abandoned](AbandonCounts) before.
+/// Messages accepted for sending that the peer had not acknowledged when the association failed,
+/// not counting those [abandoned](AbandonCounts) before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct LeftBehind {
     /// Messages of which no byte was sent: they have certainly not arrived.
@@ -62,7 +62,8 @@ pub struct AssociationStats {
     pub queueing: QueueingDelay,
     /// Messages abandoned before and after part of them was sent.
     pub abandoned: AbandonCounts,
-    /// Messages that had not arrived when the association failed; zero before, and after a shutdown.
+    /// Messages that had not arrived when the association failed; zero before, and after a
+    /// shutdown.
     pub left_behind: LeftBehind,
     /// The peer's window minus the flight.
     pub peer_rwnd: u64,
@@ -87,8 +88,8 @@ pub struct PathStats {
     pub remote: SocketAddr,
     /// The local address; `None` while it is unknown.
     pub local: Option<SocketAddr>,
-    /// Whether one of its addresses was removed: the path is not used any more, and its row is kept until another
-    /// path needs one.
+    /// Whether one of its addresses was removed: the path is not used any more, and its row is
+    /// kept until another path needs one.
     pub removed: bool,
     /// Whether the state is [`PathState::Active`]: no evidence of a failure.
     pub active: bool,

@@ -1,4 +1,5 @@
-//! Tests of an association's state that is not visible from outside; all other tests are under `tests/`.
+//! Tests of an association's state that is not visible from outside; all other tests are under
+//! `tests/`.
 
 use core::net::IpAddr;
 

@@ -9,8 +9,9 @@ use crate::control::OwnedCause;
 use crate::event::Failure;
 use crate::rx::receiver::Receiver;
 
-/// A policy may have timeouts of a round trip, since a peer answers a requested SACK at once. The answer to a
-/// request may wait for the peer's application, and some peers execute a repeated request twice.
+/// A policy may have timeouts of a round trip, since a peer answers a requested SACK at once. The
+/// answer to a request may wait for the peer's application, and some peers execute a repeated
+/// request twice.
 const LEAST_REQUEST_TIMEOUT: Duration = Duration::from_millis(200);
 
 impl Association {
@@ -32,8 +33,8 @@ impl Association {
         ])
     }
 
-    /// Deadline of a delayed SACK; `None` if none is pending, or if the association has ended, which sends no SACK any
-    /// more.
+    /// Deadline of a delayed SACK; `None` if none is pending, or if the association has ended,
+    /// which sends no SACK any more.
     #[inline]
     pub(crate) fn sack_deadline(&self) -> Option<Instant> {
         let open = self.rx.as_ref().filter(|_| !self.is_closed());
@@ -77,8 +78,8 @@ impl Association {
         }
     }
 
-    /// A path did not answer: counts an error for the path and, if `of_association`, for the association (section
-    /// 8).
+    /// A path did not answer: counts an error for the path and, if `of_association`, for the
+    /// association (section 8).
     pub(super) fn on_path_error(&mut self, now: Instant, path: PathId, of_association: bool) {
         if !self.state().is_alive() {
             // T1 counts its attempts itself.
@@ -100,8 +101,8 @@ impl Association {
         self.tx.recovery().rto(self.control_route())
     }
 
-    /// The timeout of requests: RE-CONFIG and ASCONF. RTO (RFC 6525, 5.1.1; RFC 5061, 5.1), but at least
-    /// [`LEAST_REQUEST_TIMEOUT`].
+    /// The timeout of requests: RE-CONFIG and ASCONF. RTO (RFC 6525, 5.1.1; RFC 5061, 5.1), but at
+    /// least [`LEAST_REQUEST_TIMEOUT`].
     pub(super) fn request_rto(&self) -> Duration {
         self.control_rto().max(LEAST_REQUEST_TIMEOUT)
     }

@@ -1,4 +1,5 @@
-//! Key vectors: a side's parameters in INIT or INIT ACK as part of the keys (RFC 4895, section 6.1).
+//! Key vectors: a side's parameters in INIT or INIT ACK as part of the keys (RFC 4895, section
+//! 6.1).
 
 use smallvec::SmallVec;
 
@@ -143,8 +144,8 @@ impl KeyVector {
         bytes
     }
 
-    /// Appends the form for a state cookie: RANDOM, then each list after a length of 16 bits; 65535 means that
-    /// CHUNKS was not sent.
+    /// Appends the form for a state cookie: RANDOM, then each list after a length of 16 bits; 65535
+    /// means that CHUNKS was not sent.
     pub(crate) fn emit(&self, bytes: &mut Vec<u8>) {
         let length = |list: &[u8]| u16::try_from(list.len()).unwrap_or(u16::MAX).to_be_bytes();
         bytes.extend_from_slice(&self.random);
@@ -176,8 +177,8 @@ impl KeyVector {
     }
 }
 
-/// The association shared key: the secret that both applications know, then both vectors, the numerically smaller
-/// one first (section 6.1).
+/// The association shared key: the secret that both applications know, then both vectors, the
+/// numerically smaller one first (section 6.1).
 pub(super) fn association_key(secret: &[u8], own: &KeyVector, peer: &KeyVector) -> Vec<u8> {
     let mut vectors: SmallVec<[Vec<u8>; 2]> =
         SmallVec::from_iter([own.concatenated(), peer.concatenated()]);

@@ -19,8 +19,8 @@ enum Refusal {
 }
 
 impl Endpoint {
-    /// Whether an association is admitted, whose cookie proves the peer's address. A refusal is answered (RFC 9260,
-    /// sections 5.1 and 3.3.10.4) in fewer bytes than its COOKIE ECHO has.
+    /// Whether an association is admitted, whose cookie proves the peer's address. A refusal is
+    /// answered (RFC 9260, sections 5.1 and 3.3.10.4) in fewer bytes than its COOKIE ECHO has.
     pub(super) fn admits(
         &mut self,
         now: Instant,
@@ -40,7 +40,8 @@ impl Endpoint {
         false
     }
 
-    /// Takes a place for an association with a peer at `host`, and counts it there, unless it is refused.
+    /// Takes a place for an association with a peer at `host`, and counts it there, unless it is
+    /// refused.
     fn refusal(&mut self, now: Instant, host: Host) -> Option<Refusal> {
         // If one host may have every place, one of its own associations makes room.
         let may_have_all = self.options.per_peer() >= self.options.max_associations;
@@ -61,19 +62,20 @@ impl Endpoint {
         refusal
     }
 
-    /// Takes a place for an association with a peer at `host`: a free one, or that of another that makes room.
+    /// Takes a place for an association with a peer at `host`: a free one, or that of another that
+    /// makes room.
     pub(super) fn take_place(&mut self, now: Instant, host: Host) -> bool {
         let max = self.options.max_associations;
         if self.table.take_place(max) {
             return true;
         }
-        // Without other endpoints the freed place cannot be taken in between, and associations that have ended take
-        // none.
+        // Without other endpoints the freed place cannot be taken in between, and associations that
+        // have ended take none.
         self.make_room(now, host) && (!self.table.is_joined() || self.table.take_place(max))
     }
 
-    /// Aborts an association of a peer with a weaker claim to its place than a newcomer from `host`, or than one
-    /// that this side opens to it. Returns false if there is none.
+    /// Aborts an association of a peer with a weaker claim to its place than a newcomer from
+    /// `host`, or than one that this side opens to it. Returns false if there is none.
     pub(super) fn make_room(&mut self, now: Instant, host: Host) -> bool {
         let Some(id) = self.victim(now, host) else { return false };
         let Some(slot) = self.table.slot_mut(id) else { return false };
@@ -84,8 +86,8 @@ impl Endpoint {
         self.evict(id)
     }
 
-    /// The association that makes room for a newcomer from `host`. If all that are examined were used since the
-    /// last examination, the one of them that was idle the longest is chosen.
+    /// The association that makes room for a newcomer from `host`. If all that are examined were
+    /// used since the last examination, the one of them that was idle the longest is chosen.
     fn victim(&mut self, now: Instant, host: Host) -> Option<AssociationId> {
         let mut oldest: Option<(Use, AssociationId)> = None;
         for _ in 0..LOOKS {

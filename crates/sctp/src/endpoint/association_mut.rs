@@ -20,15 +20,17 @@ use crate::signalled_init::SignalledInit;
 
 /// An association of an endpoint, for calls that change it: [`Endpoint::association_mut`] lends it.
 ///
-/// Each call takes effect at once. The endpoint updates its tables (events, memory, data to send) for the last call
-/// when the handle is dropped, and for earlier calls when the next follows. An unused handle changes nothing.
+/// Each call takes effect at once. The endpoint updates its tables (events, memory, data to send)
+/// for the last call when the handle is dropped, and for earlier calls when the next follows. An
+/// unused handle changes nothing.
 #[derive(Debug)]
 pub struct AssociationMut<'a> {
     endpoint: &'a mut Endpoint,
     id: AssociationId,
     /// Whether the endpoint has yet to update its tables for the last call.
     unsettled: bool,
-    /// Instant of the last sent message: the memory of all associations is balanced at the next update.
+    /// Instant of the last sent message: the memory of all associations is balanced at the next
+    /// update.
     sent_at: Option<Instant>,
 }
 
@@ -41,35 +43,35 @@ impl Endpoint {
 }
 
 impl AssociationMut<'_> {
-    /// Sends INIT of an association that was [prepared](Endpoint::prepare), first to `remote`, an address of the
-    /// peer at which a layer below has proved it to be `origin`. From now on only packets of that host belong to
-    /// the association.
+    /// Sends INIT of an association that was [prepared](Endpoint::prepare), first to `remote`, an
+    /// address of the peer at which a layer below has proved it to be `origin`. From now on
+    /// only packets of that host belong to the association.
     pub fn begin(&mut self, now: Instant, remote: SocketAddr, origin: Origin) {
         self.run(|association, _| association.begin_with(now, remote, origin));
     }
 
-    /// Sends INIT of an association that was [prepared](Endpoint::prepare), where no layer below proves the peer's
-    /// identity, or where the layer below has a single peer.
+    /// Sends INIT of an association that was [prepared](Endpoint::prepare), where no layer below
+    /// proves the peer's identity, or where the layer below has a single peer.
     pub fn send_init(&mut self, now: Instant) {
         self.run(|association, _| association.begin(now));
     }
 
-    /// This side's INIT, a chunk with its header, for signalling to carry to the peer of an association that was
-    /// [prepared](Endpoint::prepare).
+    /// This side's INIT, a chunk with its header, for signalling to carry to the peer of an
+    /// association that was [prepared](Endpoint::prepare).
     pub fn init_chunk(&self) -> Vec<u8> {
         self.endpoint.table.get(self.id).map(Association::init_chunk).unwrap_or_default()
     }
 
-    /// Establishes an association that was [prepared](Endpoint::prepare), without a packet: the peer has [this side's
-    /// INIT](AssociationMut::init_chunk), `init` is the peer's, and a layer below is set up (SNAP,
-    /// draft-hancke-tsvwg-snap). Returns false, without effect, if the association has begun, or if `init` is this
-    /// side's own.
+    /// Establishes an association that was [prepared](Endpoint::prepare), without a packet: the
+    /// peer has [this side's INIT](AssociationMut::init_chunk), `init` is the peer's, and a
+    /// layer below is set up (SNAP, draft-hancke-tsvwg-snap). Returns false, without effect, if
+    /// the association has begun, or if `init` is this side's own.
     pub fn establish_with(&mut self, now: Instant, init: &SignalledInit) -> bool {
         self.ask(|association, random| association.establish_with(now, init, random))
     }
 
-    /// Closes the association gracefully: queued data arrives first. [`Event::Closed`](crate::Event::Closed)
-    /// follows.
+    /// Closes the association gracefully: queued data arrives first.
+    /// [`Event::Closed`](crate::Event::Closed) follows.
     pub fn shutdown(&mut self, now: Instant) {
         self.run(|association, _| association.shutdown(now));
     }
@@ -84,8 +86,8 @@ impl AssociationMut<'_> {
         self.run(|association, _| association.set_policy(policy));
     }
 
-    /// Changes options during the association's life. Negotiated ones (streams, receive buffer) keep their effect;
-    /// policy and path MTU have calls of their own.
+    /// Changes options during the association's life. Negotiated ones (streams, receive buffer)
+    /// keep their effect; policy and path MTU have calls of their own.
     pub fn set_options(&mut self, change: impl FnOnce(&mut AssociationOptions)) {
         self.run(|association, _| association.change_options(change));
     }
@@ -100,7 +102,8 @@ impl AssociationMut<'_> {
         self.endpoint.table.get_mut(self.id)?.poll_recovery_event()
     }
 
-    /// Applies one [advice](recovery::Advice) of an external policy; resulting packets leave as after any other call.
+    /// Applies one [advice](recovery::Advice) of an external policy; resulting packets leave as
+    /// after any other call.
     ///
     /// # Errors
     /// [`AdviceError`] if the advice is refused; nothing is changed in that case.
@@ -108,8 +111,9 @@ impl AssociationMut<'_> {
         self.run(|association, _| association.advise(now, advice)).unwrap_or(Err(AdviceError::Gone))
     }
 
-    /// Sets the number of bytes of received messages that the application, or a library between it and the endpoint,
-    /// stores. They count as held by the association until a later call lowers the number.
+    /// Sets the number of bytes of received messages that the application, or a library between it
+    /// and the endpoint, stores. They count as held by the association until a later call
+    /// lowers the number.
     pub fn set_kept(&mut self, bytes: usize) {
         let Some(slot) = self.endpoint.table.slot_mut(self.id) else { return };
         if core::mem::replace(&mut slot.kept, bytes) != bytes {
@@ -117,8 +121,8 @@ impl AssociationMut<'_> {
         }
     }
 
-    /// Makes a call after which the endpoint updates its tables. Never `None`, since a lent association is not
-    /// removed.
+    /// Makes a call after which the endpoint updates its tables. Never `None`, since a lent
+    /// association is not removed.
     fn run<R>(
         &mut self,
         input: impl FnOnce(&mut Association, &mut RandomStream) -> R,

@@ -1,5 +1,5 @@
-//! INIT and COOKIE ECHO: packets that may begin an association, meet an existing one, or only get an answer without
-//! state (RFC 9260, sections 5.1 and 5.2).
+//! INIT and COOKIE ECHO: packets that may begin an association, meet an existing one, or only get
+//! an answer without state (RFC 9260, sections 5.1 and 5.2).
 
 use std::sync::Arc;
 
@@ -29,7 +29,8 @@ impl Endpoint {
             self.stats.malformed += 1;
             return;
         };
-        // Section 8.5.1, rule A, and section 3.3.2: INIT is alone in its packet, with tag 0, and offers a tag.
+        // Section 8.5.1, rule A, and section 3.3.2: INIT is alone in its packet, with tag 0, and
+        // offers a tag.
         if header.verification_tag != VerificationTag(0)
             || chunks.next().is_some()
             || init.initiate_tag == VerificationTag(0)
@@ -99,8 +100,8 @@ impl Endpoint {
         self.reply(Reply::init_ack(meta, answer, cookie, a_rwnd));
     }
 
-    /// Section 3.3.3: an INIT ACK with a window below 1500 bytes is discarded and answered, and the attempt
-    /// continues. Outside COOKIE-WAIT every INIT ACK is discarded (section 5.2.3).
+    /// Section 3.3.3: an INIT ACK with a window below 1500 bytes is discarded and answered, and the
+    /// attempt continues. Outside COOKIE-WAIT every INIT ACK is discarded (section 5.2.3).
     pub(super) fn refuses_init_ack(
         &mut self,
         id: AssociationId,
@@ -167,8 +168,8 @@ impl Endpoint {
         }
     }
 
-    /// RFC 4895, section 6.3: the keys are those of the existing association if it has them, otherwise those in the
-    /// cookie.
+    /// RFC 4895, section 6.3: the keys are those of the existing association if it has them,
+    /// otherwise those in the cookie.
     fn admits_cookie(
         &self,
         existing: Option<AssociationId>,
@@ -205,8 +206,8 @@ impl Endpoint {
             return self.reply(Reply::refusal(meta, packet.header(), cookie.peer_tag));
         }
         if self.table.by_tag(cookie.local_tag).is_some() {
-            // The tag is in use, or the cookie was returned after its association ended and another one got the
-            // tag: the peer tries again.
+            // The tag is in use, or the cookie was returned after its association ended and another
+            // one got the tag: the peer tries again.
             self.stats.cookies_refused += 1;
             return;
         }

@@ -1,5 +1,5 @@
-//! ICMP (RFC 9260, section 10): the association that a message is about, and the proof that its sender saw a packet
-//! of it.
+//! ICMP (RFC 9260, section 10): the association that a message is about, and the proof that its
+//! sender saw a packet of it.
 
 use base::{Icmp, Instant};
 use recovery::PathId;
@@ -38,7 +38,8 @@ impl Quoted {
         })
     }
 
-    /// Whether the association may have sent the packet: the quote has the peer's tag, or this side's in an INIT.
+    /// Whether the association may have sent the packet: the quote has the peer's tag, or this
+    /// side's in an INIT.
     fn is_of(&self, own: &Association) -> bool {
         match self.verification_tag {
             VerificationTag(0) => {

@@ -4,7 +4,8 @@ use ::endpoint::population::Population;
 
 use super::table::{AssociationId, Slot};
 
-/// Records the first use of an association, and its end: an ended one takes no place that another could have.
+/// Records the first use of an association, and its end: an ended one takes no place that another
+/// could have.
 #[inline]
 pub(super) fn note_use(population: &mut Population, id: AssociationId, slot: &mut Slot) {
     let Some(membership) = &mut slot.membership else { return };

@@ -1,12 +1,13 @@
-//! The account of each association's memory in the budget of all, which is that of [`::endpoint::memory`].
+//! The account of each association's memory in the budget of all, which is that of
+//! [`::endpoint::memory`].
 
 use ::endpoint::memory::{Direction, Held, Holder, MemoryLimits, MemoryState, Pool};
 
 use super::table::{AssociationId, Slot, Table};
 use crate::association::{Association, Buffered};
 
-/// Reciprocal of the share of its data in a direction that an association must move within a minute when memory is
-/// exhausted; less counts as no progress.
+/// Reciprocal of the share of its data in a direction that an association must move within a minute
+/// when memory is exhausted; less counts as no progress.
 const PART: usize = 16;
 
 /// The memory budget of all associations.
@@ -40,8 +41,8 @@ fn tell(memory: &Memory, slot: &mut Slot, associations: usize) {
     slot.association.set_memory(state, share);
 }
 
-/// Records the memory that an association holds: by its load, and exactly if the load may be too inaccurate or
-/// memory is scarce.
+/// Records the memory that an association holds: by its load, and exactly if the load may be too
+/// inaccurate or memory is scarce.
 #[inline]
 pub(super) fn note(memory: &mut Memory, id: AssociationId, slot: &mut Slot) {
     let load = slot.load();

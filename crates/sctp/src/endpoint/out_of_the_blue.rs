@@ -1,5 +1,5 @@
-//! Answers without an association: INIT ACK, and the answers that RFC 9260 requires for packets out of the blue
-//! (section 8.4).
+//! Answers without an association: INIT ACK, and the answers that RFC 9260 requires for packets out
+//! of the blue (section 8.4).
 
 use base::{DatagramMeta, Duration, Ecn, Origin, Transmit};
 
@@ -16,8 +16,9 @@ use crate::zero_checksum::ErrorDetection;
 /// Upper bound of the length of any answer except INIT ACK.
 const MAX_SIZE: usize = 1400;
 
-/// Upper bound of the length of INIT ACK: cookie and reports are bounded, and a usual INIT ACK consists mostly of
-/// the cookie of some hundred bytes. IP fragments one that is too long for the path.
+/// Upper bound of the length of INIT ACK: cookie and reports are bounded, and a usual INIT ACK
+/// consists mostly of the cookie of some hundred bytes. IP fragments one that is too long for the
+/// path.
 const MAX_INIT_ACK: usize = 4096;
 
 /// A packet that answers another without an association.
@@ -36,8 +37,8 @@ enum Content {
     StaleCookie(Duration),
 }
 
-/// Whether a datagram was sent by one host to one host: an answer to any other would reach many, or this host
-/// (section 8.4, rule 1).
+/// Whether a datagram was sent by one host to one host: an answer to any other would reach many, or
+/// this host (section 8.4, rule 1).
 pub(super) fn is_between_hosts(meta: DatagramMeta) -> bool {
     is_unicast(meta.remote.ip()) && !is_group(meta.local.ip())
 }
@@ -131,7 +132,8 @@ impl Reply {
         Some(Reply::new(meta, received, received.verification_tag, answer)) // rules 5 and 8
     }
 
-    /// Host that this packet answers and that alone may receive it, if a layer below authenticates hosts.
+    /// Host that this packet answers and that alone may receive it, if a layer below authenticates
+    /// hosts.
     pub(super) fn origin(&self) -> Option<Origin> {
         self.meta.origin
     }

@@ -8,9 +8,9 @@ use super::{AssociationId, Endpoint};
 
 impl Endpoint {
     /// Bytes held by all associations, with overhead (see
-    /// [`EndpointOptions::memory`](crate::EndpointOptions::memory)). While memory suffices, the figure may lag by a
-    /// few percent, and by 64 inputs of an association; once it is scarce, it is exact after the last input of
-    /// each.
+    /// [`EndpointOptions::memory`](crate::EndpointOptions::memory)). While memory suffices, the
+    /// figure may lag by a few percent, and by 64 inputs of an association; once it is scarce,
+    /// it is exact after the last input of each.
     pub fn buffered_bytes(&self) -> usize {
         self.memory.budget().held()
     }
@@ -26,8 +26,9 @@ impl Endpoint {
         self.balance(now);
     }
 
-    /// Aborts an association for lack of memory or of a place. Its application is notified and need not release it:
-    /// nothing is left of it once the ABORT was sent. Returns false if it had ended.
+    /// Aborts an association for lack of memory or of a place. Its application is notified and need
+    /// not release it: nothing is left of it once the ABORT was sent. Returns false if it had
+    /// ended.
     pub(super) fn evict(&mut self, id: AssociationId) -> bool {
         let Some(slot) = self.table.slot_mut(id) else { return false };
         let was_alive = slot.association.evict();

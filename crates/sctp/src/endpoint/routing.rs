@@ -36,8 +36,8 @@ impl Endpoint {
         if let Some(id) = id
             && !first.reflects_tag()
         {
-            // Section 8.5.1, rule E: a SHUTDOWN ACK before the association exists is out of the blue even with the
-            // right tag.
+            // Section 8.5.1, rule E: a SHUTDOWN ACK before the association exists is out of the
+            // blue even with the right tag.
             if first.chunk_type == ChunkType::SHUTDOWN_ACK && self.is_opening(id) {
                 return self.reply_out_of_the_blue(*meta, packet);
             }
@@ -49,8 +49,8 @@ impl Endpoint {
         match self.by_peer(*meta, header.source_port) {
             Some(id) if first.reflects_tag() => self.on_reflected(now, id, *meta, packet),
             Some(own) => self.on_wrong_tag(*meta, own, &first, packet),
-            // The packet may be from an address of the peer that it did not list: an ABORT would carry the right
-            // tag and end a living association.
+            // The packet may be from an address of the peer that it did not list: an ABORT would
+            // carry the right tag and end a living association.
             None if self.is_tag_of(*meta, header) => {
                 self.on_packet_from_elsewhere(now, *meta, packet);
             }
@@ -68,8 +68,8 @@ impl Endpoint {
         own.is_some_and(|own| own.origin() == meta.origin && own.peer_port() == header.source_port)
     }
 
-    /// The association with SCTP port `port` at the source of a packet, if its peer is the host that sent the
-    /// packet.
+    /// The association with SCTP port `port` at the source of a packet, if its peer is the host
+    /// that sent the packet.
     pub(super) fn by_peer(&self, meta: DatagramMeta, port: u16) -> Option<AssociationId> {
         self.of_origin(self.table.by_peer(meta.remote, port), meta)
     }
@@ -88,8 +88,8 @@ impl Endpoint {
         found.filter(|id| self.table.get(*id).is_some_and(is_of))
     }
 
-    /// Processes a packet with the tag of an association from an address that is not its peer's: the peer may have
-    /// moved (RFC 5061, section 5.2). A proved identity suffices.
+    /// Processes a packet with the tag of an association from an address that is not its peer's:
+    /// the peer may have moved (RFC 5061, section 5.2). A proved identity suffices.
     fn on_packet_from_elsewhere(&mut self, now: Instant, meta: DatagramMeta, packet: &Packet) {
         let id = self.table.by_tag(packet.header().verification_tag);
         if let Some(id) = id.filter(|_| meta.origin.is_some()) {
@@ -118,8 +118,8 @@ impl Endpoint {
         self.with(id, |association, random| association.handle_packet(now, meta, packet, random));
     }
 
-    /// ABORT and SHUTDOWN COMPLETE with the T bit carry the tag that the receiver would send (section 8.5.1, rules
-    /// B and C).
+    /// ABORT and SHUTDOWN COMPLETE with the T bit carry the tag that the receiver would send
+    /// (section 8.5.1, rules B and C).
     fn on_reflected(
         &mut self,
         now: Instant,
@@ -159,8 +159,8 @@ impl Endpoint {
     }
 }
 
-/// Whether a packet is from the association's peer as far as that is proved, and from its address: its SCTP port,
-/// and its IP address on any UDP port (RFC 6951, section 5.4).
+/// Whether a packet is from the association's peer as far as that is proved, and from its address:
+/// its SCTP port, and its IP address on any UDP port (RFC 6951, section 5.4).
 pub(super) fn is_from_peer(own: &Association, meta: &DatagramMeta, source_port: u16) -> bool {
     own.origin() == meta.origin && own.peer_port() == source_port && own.leads_to(meta.remote.ip())
 }

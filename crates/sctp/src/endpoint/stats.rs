@@ -1,7 +1,7 @@
 //! Counters of an endpoint, apart from its associations.
 
-/// Counters of packets dropped, refused or answered without an association, and of associations ended for lack of
-/// memory or places.
+/// Counters of packets dropped, refused or answered without an association, and of associations
+/// ended for lack of memory or places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct EndpointStats {
     /// Datagrams handed to the endpoint, malformed ones included.
@@ -35,16 +35,16 @@ pub struct EndpointStats {
     pub refused_memory: u64,
     /// Associations that never carried user data and were aborted to make room for new ones.
     pub unused_evicted: u64,
-    /// Associations that had carried user data and were aborted to make room for new ones, as those idle the
-    /// longest.
+    /// Associations that had carried user data and were aborted to make room for new ones, as
+    /// those idle the longest.
     pub idle_evicted: u64,
     /// Associations aborted for lack of memory, since they held much without progress.
     pub stalled_aborted: u64,
-    /// Associations aborted at once for lack of memory, since they held more than they had ever moved while there
-    /// was no room for new ones.
+    /// Associations aborted at once for lack of memory, since they held more than they had ever
+    /// moved while there was no room for new ones.
     pub stuck_aborted: u64,
-    /// Associations aborted for lack of memory that their applications had closed and that had much data left to
-    /// send.
+    /// Associations aborted for lack of memory that their applications had closed and that had
+    /// much data left to send.
     pub closing_aborted: u64,
     /// Bytes received beyond missing TSNs and dropped for lack of memory (RFC 9260, section 6.2).
     pub pruned_bytes: u64,

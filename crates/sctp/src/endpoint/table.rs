@@ -24,7 +24,8 @@ impl AssociationId {
     /// The lowest id.
     const FIRST: AssociationId = AssociationId(Name::FIRST);
 
-    /// The row in the endpoint's table: a small number, used again once the association is released.
+    /// The row in the endpoint's table: a small number, used again once the association is
+    /// released.
     pub fn row(self) -> u32 {
         self.0.row()
     }
@@ -89,8 +90,8 @@ impl Slot {
     }
 }
 
-/// A peer: IP address, SCTP port, UDP port (0 for raw IP). Two peers behind one NAT may differ in the UDP port
-/// only.
+/// A peer: IP address, SCTP port, UDP port (0 for raw IP). Two peers behind one NAT may differ in
+/// the UDP port only.
 type Peer = (IpAddr, u16, u16);
 
 /// Entries in the lookups of an association with several paths, apart from its first address.
@@ -105,8 +106,8 @@ struct Further {
 #[derive(Debug, Default)]
 pub(super) struct Table {
     slots: table::Table<Slot>,
-    /// Looked up for every packet, where a tree would need several memory accesses. Never iterated, so that the
-    /// order of its rows does not matter.
+    /// Looked up for every packet, where a tree would need several memory accesses. Never
+    /// iterated, so that the order of its rows does not matter.
     by_tag: HashTable<(VerificationTag, AssociationId)>,
     by_peer: BTreeMap<Peer, AssociationId>,
     /// Associations with several paths, by where the paths lead.
@@ -137,8 +138,9 @@ impl Table {
         self.census.is_some()
     }
 
-    /// Takes a place for an association that will be inserted, if fewer than `max` are taken. Associations that have ended and
-    /// still have a packet to send take none, as long as the table has fewer than twice `max` associations in total.
+    /// Takes a place for an association that will be inserted, if fewer than `max` are taken.
+    /// Associations that have ended and still have a packet to send take none, as long as the
+    /// table has fewer than twice `max` associations in total.
     pub(super) fn take_place(&self, max: usize) -> bool {
         let all = self.len();
         all / 2 < max
@@ -175,9 +177,9 @@ impl Table {
         self.list(id);
     }
 
-    /// Adds the association to the lookup by its tag and by the confirmed addresses of its peer: an address that
-    /// the peer merely listed may belong to another host, whose INIT it must not block. An address of another
-    /// association keeps its entry.
+    /// Adds the association to the lookup by its tag and by the confirmed addresses of its peer: an
+    /// address that the peer merely listed may belong to another host, whose INIT it must not
+    /// block. An address of another association keeps its entry.
     fn list(&mut self, id: AssociationId) {
         let Some(slot) = self.slot_mut(id) else { return };
         slot.association.clear_readdressed();
@@ -200,8 +202,8 @@ impl Table {
         }
     }
 
-    /// Updates the lookup: removes an association that has ended, and applies changed addresses or UDP ports of a
-    /// peer.
+    /// Updates the lookup: removes an association that has ended, and applies changed addresses or
+    /// UDP ports of a peer.
     pub(super) fn update_listing(&mut self, id: AssociationId) {
         self.unlist(id);
         if self.get(id).is_some_and(|association| !association.is_closed()) {
@@ -278,8 +280,9 @@ impl Table {
         from.take_while(move |(path, _)| *path == remote).map(|(_, id)| *id)
     }
 
-    /// An association with SCTP port `port` of the host at `remote`, on any UDP port: the association of a packet
-    /// by RFC 9260, which RFC 6951, section 5.4, looks up without the UDP port.
+    /// An association with SCTP port `port` of the host at `remote`, on any UDP port: the
+    /// association of a packet by RFC 9260, which RFC 6951, section 5.4, looks up without the
+    /// UDP port.
     pub(super) fn by_transport_address(
         &self,
         remote: SocketAddr,
@@ -291,8 +294,8 @@ impl Table {
     }
 }
 
-/// Tags are random and chosen by this side, so that no peer can cause collisions; the factor spreads their bits
-/// over the upper half, which the table uses too.
+/// Tags are random and chosen by this side, so that no peer can cause collisions; the factor
+/// spreads their bits over the upper half, which the table uses too.
 fn hash(tag: VerificationTag) -> u64 {
     u64::from(tag.0).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

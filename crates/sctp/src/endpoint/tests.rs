@@ -1,4 +1,5 @@
-//! Tests of an endpoint's state that is not visible from outside; all other tests are under `tests/`.
+//! Tests of an endpoint's state that is not visible from outside; all other tests are under
+//! `tests/`.
 
 use base::Purpose;
 

@@ -8,10 +8,10 @@ use super::routing::is_from_peer;
 use crate::wire::{ChunkType, Packet};
 
 impl Endpoint {
-    /// Processes a datagram with a checksum of zero. In the rare case that zero is correct, it is a packet like any
-    /// other. Otherwise it is accepted for an association that offered to, unless it is of a kind that always has a
-    /// checksum. Out of the blue it is answered if associations would accept it, since the layer below protects
-    /// their packets too.
+    /// Processes a datagram with a checksum of zero. In the rare case that zero is correct, it is a
+    /// packet like any other. Otherwise it is accepted for an association that offered to,
+    /// unless it is of a kind that always has a checksum. Out of the blue it is answered if
+    /// associations would accept it, since the layer below protects their packets too.
     pub(super) fn handle_without_checksum(
         &mut self,
         now: Instant,
@@ -34,8 +34,8 @@ impl Endpoint {
         }
     }
 
-    /// Whether a packet belongs to no association and no known peer, at an endpoint whose associations offer to
-    /// accept such packets.
+    /// Whether a packet belongs to no association and no known peer, at an endpoint whose
+    /// associations offer to accept such packets.
     fn is_out_of_the_blue_without_checksum(&self, meta: DatagramMeta, packet: &Packet) -> bool {
         let header = packet.header();
         self.options.accepted.zero_checksum.is_some()

@@ -5,11 +5,12 @@ use core::net::IpAddr;
 use crate::wire::chunk::ReconfigResult;
 use crate::wire::{StreamId, Tsn};
 
-/// Streams or addresses of an association changed, or the peer refused a change that this side requested (RFC 6525,
-/// section 6.1; RFC 5061).
+/// Streams or addresses of an association changed, or the peer refused a change that this side
+/// requested (RFC 6525, section 6.1; RFC 5061).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReconfigurationEvent {
-    /// Streams were reset to SSN 0 (RFC 6525, section 6.1.1): messages received from now on belong after the reset.
+    /// Streams were reset to SSN 0 (RFC 6525, section 6.1.1): messages received from now on belong
+    /// after the reset.
     StreamsReset {
         /// Streams on which this side sends, or those on which the peer sends.
         direction: ResetDirection,
@@ -38,8 +39,8 @@ pub enum ReconfigurationEvent {
         /// The answer of the peer.
         result: ReconfigResult,
     },
-    /// The peer confirmed a change of this side's addresses (RFC 5061). An added address is used from now on; data in
-    /// flight to a deleted one may still arrive.
+    /// The peer confirmed a change of this side's addresses (RFC 5061). An added address is used
+    /// from now on; data in flight to a deleted one may still arrive.
     OwnAddress {
         /// Whether the address was added, deleted or made primary.
         change: AddressChange,

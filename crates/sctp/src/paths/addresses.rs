@@ -1,7 +1,7 @@
 //! Choice of addresses for paths, and pairing of local with remote addresses.
 //!
-//! A list comes from an unverified peer. An address that denotes many hosts or none is ignored, and so is one that
-//! denotes another host here than there (RFC 9260, sections 5.1.2 and 11.2.4.1).
+//! A list comes from an unverified peer. An address that denotes many hosts or none is ignored, and
+//! so is one that denotes another host here than there (RFC 9260, sections 5.1.2 and 11.2.4.1).
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -12,8 +12,8 @@ use crate::wire::{Parameter, Parameters};
 /// Most addresses of a peer that are recorded.
 pub(crate) const LISTED_MAX: usize = 16;
 
-/// The addresses of a peer, the primary first, to which [`Endpoint::connect`] opens an association. One address
-/// converts to a list of one.
+/// The addresses of a peer, the primary first, to which [`Endpoint::connect`] opens an association.
+/// One address converts to a list of one.
 ///
 /// [`Endpoint::connect`]: crate::Endpoint::connect
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,8 +88,8 @@ fn scope(address: IpAddr) -> Option<Scope> {
     })
 }
 
-/// Whether `address`, given by a peer that sends from `speaker` (or to be given to one that receives there),
-/// denotes the same host on both sides.
+/// Whether `address`, given by a peer that sends from `speaker` (or to be given to one that
+/// receives there), denotes the same host on both sides.
 pub(crate) fn is_meaningful(address: IpAddr, speaker: IpAddr) -> bool {
     match (scope(address), scope(speaker)) {
         (Some(address), Some(speaker)) => address >= speaker,
@@ -97,8 +97,8 @@ pub(crate) fn is_meaningful(address: IpAddr, speaker: IpAddr) -> bool {
     }
 }
 
-/// The addresses that an INIT or INIT ACK of a peer at `speaker` lists: each once, at most [`LISTED_MAX`], without
-/// those that denote another host here.
+/// The addresses that an INIT or INIT ACK of a peer at `speaker` lists: each once, at most
+/// [`LISTED_MAX`], without those that denote another host here.
 pub(crate) fn listed_addresses(parameters: &Parameters<'_>, speaker: IpAddr) -> Vec<IpAddr> {
     let mut listed = Vec::new();
     for parameter in parameters.iter() {
@@ -130,16 +130,17 @@ pub(crate) fn address_parameters<'p>(
     })
 }
 
-/// The socket address of a further address of a peer whose primary address is `primary`: its UDP port is initially
-/// that of the primary (RFC 6951, section 5.4), and a link-local one is on the same interface.
+/// The socket address of a further address of a peer whose primary address is `primary`: its UDP
+/// port is initially that of the primary (RFC 6951, section 5.4), and a link-local one is on the
+/// same interface.
 pub(crate) fn beside(primary: SocketAddr, address: IpAddr) -> SocketAddr {
     let mut socket = primary;
     socket.set_ip(address);
     socket
 }
 
-/// The local address of path number `index` to `remote`: the one in turn among the addresses of its family. `None`
-/// if none is known.
+/// The local address of path number `index` to `remote`: the one in turn among the addresses of its
+/// family. `None` if none is known.
 pub(crate) fn local_for(
     locals: &[SocketAddr],
     index: usize,

@@ -9,8 +9,9 @@ use crate::options::AssociationOptions;
 
 /// Inputs of decisions about paths, and the actions that follow from them.
 ///
-/// Recovery opens a path only when the association executes the action for it. Until then its row in recovery is missing, or
-/// has the measurements of the path before it: the queries below answer for an unused path instead.
+/// Recovery opens a path only when the association executes the action for it. Until then its row
+/// in recovery is missing, or has the measurements of the path before it: the queries below answer
+/// for an unused path instead.
 #[derive(Debug)]
 pub(crate) struct Context<'a> {
     /// Options that the application chose.

@@ -1,5 +1,5 @@
-//! Heartbeats: whether an idle path works, its round trip (RFC 9260, section 8.3), whether the peer is at an
-//! address (section 5.4), whether a path works again (RFC 7829).
+//! Heartbeats: whether an idle path works, its round trip (RFC 9260, section 8.3), whether the peer
+//! is at an address (section 5.4), whether a path works again (RFC 7829).
 
 use base::{Duration, Instant, RandomStream};
 use recovery::PathId;
@@ -11,7 +11,8 @@ use super::path::UnderWay;
 use crate::backoff::backed_off;
 use crate::switchover::{PathHint, PathState};
 
-/// Length of path index and nonce: a HEARTBEAT carries nothing else, since the sender stores the rest.
+/// Length of path index and nonce: a HEARTBEAT carries nothing else, since the sender stores the
+/// rest.
 const INFO: usize = 9;
 
 /// A HEARTBEAT to send.
@@ -41,8 +42,8 @@ impl Asked {
 }
 
 impl Paths {
-    /// Starts heartbeats when the association is set up. Paths other than the primary are probed at once, since
-    /// nothing is known about them.
+    /// Starts heartbeats when the association is set up. Paths other than the primary are probed at
+    /// once, since nothing is known about them.
     pub(crate) fn start_heartbeats(
         &mut self,
         now: Instant,
@@ -95,8 +96,9 @@ impl Paths {
         lost
     }
 
-    /// Whether the path is probed once per RTO: while its address is unconfirmed (section 5.4) and it has not
-    /// failed, while it is potentially failed (RFC 7829, section 3.2), and while its round-trip time rises.
+    /// Whether the path is probed once per RTO: while its address is unconfirmed (section 5.4) and
+    /// it has not failed, while it is potentially failed (RFC 7829, section 3.2), and while its
+    /// round-trip time rises.
     fn is_asked_often(&self, path: PathId) -> bool {
         let path = &self[path];
         match path.state {
@@ -111,8 +113,8 @@ impl Paths {
         self.list[path].heartbeat.due.take_if(|due| *due <= now);
     }
 
-    /// The HEARTBEAT to send if one is due on a path. Only an idle path needs one: no data left within the last
-    /// interval.
+    /// The HEARTBEAT to send if one is due on a path. Only an idle path needs one: no data left
+    /// within the last interval.
     pub(crate) fn handle_heartbeat_due(
         &mut self,
         now: Instant,
@@ -167,8 +169,8 @@ impl Paths {
         Asked { path, nonce }
     }
 
-    /// A HEARTBEAT ACK arrived: returns the probed path, whose round trip is measured; `None` if no HEARTBEAT with
-    /// its nonce is in flight.
+    /// A HEARTBEAT ACK arrived: returns the probed path, whose round trip is measured; `None` if no
+    /// HEARTBEAT with its nonce is in flight.
     pub(crate) fn on_heartbeat_ack(
         &mut self,
         now: Instant,

@@ -14,7 +14,8 @@ use super::mtu_discovery::{DataSizes, PathMtuDiscovery};
 use super::path::{Path, WORD};
 use crate::options::AssociationOptions;
 
-/// Least IPv4 packet in bytes that discovery considers: the size that every host must accept (MIN_PLPMTU).
+/// Least IPv4 packet in bytes that discovery considers: the size that every host must accept
+/// (MIN_PLPMTU).
 const MIN_MTU: u16 = 576;
 
 /// A probe to send on a path.
@@ -48,8 +49,8 @@ impl Path {
 }
 
 impl Paths {
-    /// Starts discovery, if it is enabled, on all confirmed paths: an unconfirmed address gets no packets that
-    /// large.
+    /// Starts discovery, if it is enabled, on all confirmed paths: an unconfirmed address gets no
+    /// packets that large.
     pub(crate) fn start_mtu_discovery(&mut self, now: Instant, context: &mut Context<'_>) {
         if !context.options.path_mtu_discovery {
             return;
@@ -145,8 +146,8 @@ impl Paths {
         }
     }
 
-    /// A router on a path does not carry IP packets above `mtu` bytes. The message was verified to be about a
-    /// packet of this association (RFC 8899, section 6.2.1.4).
+    /// A router on a path does not carry IP packets above `mtu` bytes. The message was verified to
+    /// be about a packet of this association (RFC 8899, section 6.2.1.4).
     pub(crate) fn on_packet_too_big(
         &mut self,
         now: Instant,

@@ -1,6 +1,7 @@
-//! Path MTU discovery on one path of an association (RFC 8899, section 6.2): the [search](PathMtuSearch), whose
-//! probe is a HEARTBEAT padded with PAD. The peer answers it at once, so an unanswered probe is lost after its
-//! timeout, and its loss never counts as congestion. Sizes are bytes of SCTP packets.
+//! Path MTU discovery on one path of an association (RFC 8899, section 6.2): the
+//! [search](PathMtuSearch), whose probe is a HEARTBEAT padded with PAD. The peer answers it at
+//! once, so an unanswered probe is lost after its timeout, and its loss never counts as congestion.
+//! Sizes are bytes of SCTP packets.
 
 use base::{Duration, Instant};
 use recovery::path_mtu::{PathMtuSearch, PathMtuState, SizeLimits, Suspicion};
@@ -63,8 +64,8 @@ impl PathMtuDiscovery {
         }
     }
 
-    /// The size of the probe to send now, which carries `nonce` and counts as lost if it is not answered within
-    /// `timeout`.
+    /// The size of the probe to send now, which carries `nonce` and counts as lost if it is not
+    /// answered within `timeout`.
     pub(crate) fn take_probe(
         &mut self,
         now: Instant,
@@ -97,9 +98,10 @@ impl PathMtuDiscovery {
         }
     }
 
-    /// The path's retransmission timer expired at this cumulative point, with outstanding data of these sizes: if
-    /// large packets are thought to vanish, a new search begins. Returns whether it does. A missing packet that is
-    /// no larger than every path carries proves that size is not the reason.
+    /// The path's retransmission timer expired at this cumulative point, with outstanding data of
+    /// these sizes: if large packets are thought to vanish, a new search begins. Returns
+    /// whether it does. A missing packet that is no larger than every path carries proves that
+    /// size is not the reason.
     pub(crate) fn on_data_timeout(
         &mut self,
         now: Instant,

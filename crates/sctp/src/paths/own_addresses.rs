@@ -15,7 +15,8 @@ use crate::wire::Parameter;
 use crate::wire::parameter::AddressTypes;
 
 impl Paths {
-    /// Addresses of this side that were listed, in the order in which they are paired with the peer's.
+    /// Addresses of this side that were listed, in the order in which they are paired with the
+    /// peer's.
     pub(crate) fn named_locals(&self) -> &[SocketAddr] {
         &self.locals
     }
@@ -46,9 +47,10 @@ impl Paths {
         first.into_iter().chain(others).filter(same_family).take(PATHS_MAX).collect()
     }
 
-    /// This side's addresses as parameters of INIT (section 5.1.2; without any, the source address of its packets
-    /// is meant), and the families of the peer's addresses. A side with one address over UDP declares no family:
-    /// its socket has chosen it, and pion, which only runs there, ignores an INIT with Supported Address Types.
+    /// This side's addresses as parameters of INIT (section 5.1.2; without any, the source address
+    /// of its packets is meant), and the families of the peer's addresses. A side with one
+    /// address over UDP declares no family: its socket has chosen it, and pion, which only runs
+    /// there, ignores an INIT with Supported Address Types.
     pub(crate) fn own_parameters<'p>(&self) -> impl Iterator<Item = Parameter<'p>> {
         let remote = self[self.control].remote();
         let ipv4 = remote.is_ipv4();
@@ -74,8 +76,8 @@ impl Paths {
         self.locals = Arc::new(locals);
     }
 
-    /// Removes an address of this side: its paths close, and new ones lead from another address. Their congestion
-    /// control restarts (RFC 9260, section 7.2.5.2).
+    /// Removes an address of this side: its paths close, and new ones lead from another address.
+    /// Their congestion control restarts (RFC 9260, section 7.2.5.2).
     pub(crate) fn remove_local(
         &mut self,
         now: Instant,

@@ -25,14 +25,16 @@ pub(crate) struct Path {
     /// Bytes that a layer below adds to each packet.
     below: u8,
     pub(super) state: PathState,
-    /// Whether the peer is confirmed to be at this address (RFC 9260, section 5.4). Only HEARTBEAT and its answer
-    /// are sent to an unconfirmed one.
+    /// Whether the peer is confirmed to be at this address (RFC 9260, section 5.4). Only HEARTBEAT
+    /// and its answer are sent to an unconfirmed one.
     pub(super) confirmed: bool,
-    /// Whether the peer removed the address: the row is kept for another path, so that indices stay.
+    /// Whether the peer removed the address: the row is kept for another path, so that indices
+    /// stay.
     pub(super) removed: bool,
     pub(super) heartbeat: Heartbeat,
     pub(super) counters: PathCounters,
-    /// Consecutive expiries of the path's timers (T3-rtx, heartbeats), including those that do not count as errors.
+    /// Consecutive expiries of the path's timers (T3-rtx, heartbeats), including those that do not
+    /// count as errors.
     pub(super) expiries: u8,
     /// Whether a heartbeat sent after an expiry was not answered in time.
     pub(super) unanswered: bool,
@@ -140,14 +142,15 @@ impl Path {
         self.remote.port
     }
 
-    /// A packet came from another port of the peer's address. Returns whether the encapsulation began or ended.
+    /// A packet came from another port of the peer's address. Returns whether the encapsulation
+    /// began or ended.
     #[cold]
     pub(super) fn move_to_port(&mut self, now: Instant, port: u16) -> bool {
         let encapsulation_changed = (self.remote.port == 0) != (port == 0);
         self.set_remote_port(port);
         if !self.confirmed {
-            // INIT lists addresses without ports: the HEARTBEAT in flight was sent to a port without a
-            // listener.
+            // INIT lists addresses without ports: the HEARTBEAT in flight was sent to a port
+            // without a listener.
             self.heartbeat.end_wait();
             self.heartbeat.due = Some(now);
         }
@@ -277,10 +280,11 @@ impl Path {
     }
 }
 
-/// Largest SCTP packet in an IP packet of `path_mtu` bytes towards `remote`, in bytes, after `below` bytes of a
-/// layer below; a multiple of 4.
+/// Largest SCTP packet in an IP packet of `path_mtu` bytes towards `remote`, in bytes, after
+/// `below` bytes of a layer below; a multiple of 4.
 fn max_packet(remote: SocketAddr, below: u8, path_mtu: u16) -> u16 {
-    // RFC 9260 expects no path below 576 bytes; less leaves no room for an INIT ACK with its cookie.
+    // RFC 9260 expects no path below 576 bytes; less leaves no room for an INIT ACK with its
+    // cookie.
     (path_mtu.max(576) - headers(remote) - u16::from(below)) / WORD * WORD
 }
 

@@ -2,8 +2,8 @@
 
 use core::net::{IpAddr, SocketAddr, SocketAddrV6};
 
-/// An IP address with its scope and a port. It takes three quarters of the memory of a `SocketAddr` and omits only
-/// the flow label, which the system sets in sent packets.
+/// An IP address with its scope and a port. It takes three quarters of the memory of a `SocketAddr`
+/// and omits only the flow label, which the system sets in sent packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) ip: IpAddr,

@@ -1,9 +1,10 @@
-//! DATA on several paths at once: chunks that leave on one path are sent on others too, with the same TSNs. A thin
-//! stream thus survives the failure of a path without a gap, at the price of the bytes.
+//! DATA on several paths at once: chunks that leave on one path are sent on others too, with the
+//! same TSNs. A thin stream thus survives the failure of a path without a gap, at the price of the
+//! bytes.
 //!
-//! A copy is accounted for separately: it is in no path's flight, it leaves only while flight and outstanding
-//! copies fit the path's congestion window, and it gives no RTT sample (Karn), so that heartbeats measure the
-//! paths.
+//! A copy is accounted for separately: it is in no path's flight, it leaves only while flight and
+//! outstanding copies fit the path's congestion window, and it gives no RTT sample (Karn), so that
+//! heartbeats measure the paths.
 
 use recovery::{PATHS_MAX, PathId, Recovery};
 use smallvec::SmallVec;

@@ -64,7 +64,8 @@ impl Paths {
         }
     }
 
-    /// The path of control chunks without a path of their own. `opening`: the handshake is in progress.
+    /// The path of control chunks without a path of their own. `opening`: the handshake is in
+    /// progress.
     pub(crate) fn control_route(&self, opening: bool) -> PathId {
         let usable = self.list.get(self.control).is_some_and(Path::is_usable);
         if opening || usable { self.control } else { self.data }
@@ -76,14 +77,15 @@ impl Paths {
         self.control = switchover::choose_alternate(&self.candidates(context), route);
     }
 
-    /// The path on which the peer's DATA is acknowledged: the one on which it arrived, unless the reverse direction
-    /// is known to fail (section 6.4).
+    /// The path on which the peer's DATA is acknowledged: the one on which it arrived, unless the
+    /// reverse direction is known to fail (section 6.4).
     pub(crate) fn sack_route(&self) -> PathId {
         let works = self.list.get(self.sack).is_some_and(Path::is_usable);
         if works { self.sack } else { self.data }
     }
 
-    /// A packet arrived on `path`. Returns whether a needless expiry may now be [undone](Paths::excuse).
+    /// A packet arrived on `path`. Returns whether a needless expiry may now be
+    /// [undone](Paths::excuse).
     #[inline]
     pub(crate) fn on_heard(&mut self, path: PathId, bytes: usize) -> bool {
         let state = &mut self.list[path];

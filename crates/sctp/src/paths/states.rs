@@ -1,4 +1,5 @@
-//! States of an association's paths: errors, hints and their consequences (RFC 9260, section 8.2; RFC 7829).
+//! States of an association's paths: errors, hints and their consequences (RFC 9260, section 8.2;
+//! RFC 7829).
 
 use core::net::IpAddr;
 
@@ -68,8 +69,9 @@ impl Paths {
         self.set_state(now, context, path, verdict);
         let leaves_for_good = policy.primary_switchover_after;
         let is_over = leaves_for_good.is_some_and(|limit| charges.errors > limit);
-        // RFC 7829, section 5: the new primary is the path that carries data now. A working path stays primary,
-        // whatever its errors: a limit below the one that makes it fail counts as that one.
+        // RFC 7829, section 5: the new primary is the path that carries data now. A working path
+        // stays primary, whatever its errors: a limit below the one that makes it fail
+        // counts as that one.
         if path == self.primary
             && is_over
             && verdict != PathState::Active
@@ -128,8 +130,8 @@ impl Paths {
         context.actions.push(Action::Announce(event));
     }
 
-    /// The retransmission timer of a path expired, whether or not that counts as an error. Returns a HEARTBEAT to
-    /// send on the path at once, if any.
+    /// The retransmission timer of a path expired, whether or not that counts as an error. Returns
+    /// a HEARTBEAT to send on the path at once, if any.
     pub(crate) fn on_timer_expiry(
         &mut self,
         now: Instant,
@@ -187,8 +189,9 @@ impl Paths {
         self[path].heard
     }
 
-    /// Data retransmitted after an expiry on the path had arrived before. The expiry may have been early, or the
-    /// acknowledgement lost with the path: the expiry is undone once any packet arrives on the path.
+    /// Data retransmitted after an expiry on the path had arrived before. The expiry may have been
+    /// early, or the acknowledgement lost with the path: the expiry is undone once any packet
+    /// arrives on the path.
     pub(crate) fn on_spurious_expiry(
         &mut self,
         now: Instant,
@@ -199,8 +202,8 @@ impl Paths {
         self.excuse(now, context, path);
     }
 
-    /// Undoes a needless expiry on a working path from which packets arrived since. A path that data has left must
-    /// answer first.
+    /// Undoes a needless expiry on a working path from which packets arrived since. A path that
+    /// data has left must answer first.
     pub(crate) fn excuse(&mut self, now: Instant, context: &mut Context<'_>, path: PathId) {
         let state = &mut self.list[path];
         let excused = state.needless && state.heard && state.state == PathState::Active;
@@ -240,8 +243,8 @@ impl Paths {
         }
     }
 
-    /// External information about the paths to `remote`. Returns false if the path does not lead there, or the peer
-    /// is not confirmed to be there.
+    /// External information about the paths to `remote`. Returns false if the path does not lead
+    /// there, or the peer is not confirmed to be there.
     pub(crate) fn on_hint(
         &mut self,
         now: Instant,
@@ -270,7 +273,8 @@ impl Paths {
         true
     }
 
-    /// A path is reported to work again, on an association that is set up: data takes it if no other works.
+    /// A path is reported to work again, on an association that is set up: data takes it if no
+    /// other works.
     pub(crate) fn resume(&mut self, now: Instant, context: &mut Context<'_>, path: PathId) {
         if self.is_dormant() {
             self.move_data(context, path);

@@ -1,5 +1,5 @@
-//! The order of the peer's requests, the answers given to them, and its resets that wait for data (RFC 6525, section
-//! 5.2).
+//! The order of the peer's requests, the answers given to them, and its resets that wait for data
+//! (RFC 6525, section 5.2).
 
 use base::Instant;
 
@@ -7,15 +7,15 @@ use super::streams::Streams;
 use crate::wire::chunk::{ReconfigParameter, ReconfigResult};
 use crate::wire::{Rsn, StreamId, Tsn};
 
-/// Most resets of the peer that wait for its data. It may request one at a time, but some peers have several
-/// outstanding.
+/// Most resets of the peer that wait for its data. It may request one at a time, but some peers
+/// have several outstanding.
 const DEFERRED_LIMIT: usize = 8;
 
 /// Largest distance of an early request that is explained by reordering.
 const OVERTAKING: u32 = 16;
 
-/// Most consecutive requests ahead of a missing one that are answered with a request to wait; later ones are
-/// answered as having wrong numbers. The peer may remember another association.
+/// Most consecutive requests ahead of a missing one that are answered with a request to wait; later
+/// ones are answered as having wrong numbers. The peer may remember another association.
 const EARLY_LIMIT: u8 = 64;
 
 /// Answers that are sent together.
@@ -35,7 +35,8 @@ impl Answer {
         Answer { request, result, next_tsns: None }
     }
 
-    /// A reset of the association was performed: `next_tsns` are those of this side and of the peer.
+    /// A reset of the association was performed: `next_tsns` are those of this side and of the
+    /// peer.
     pub(super) fn association_reset(request: Rsn, next_tsns: (Tsn, Tsn)) -> Answer {
         let result = ReconfigResult::PERFORMED;
         Answer { request, result, next_tsns: Some(next_tsns) }
@@ -126,7 +127,8 @@ impl Answers {
         expired
     }
 
-    /// Holds the messages of all streams until `until`, since the peer wants to reset the association.
+    /// Holds the messages of all streams until `until`, since the peer wants to reset the
+    /// association.
     pub(super) fn hold_until(&mut self, until: Instant) {
         self.clearing_until = Some(until);
     }
@@ -169,8 +171,9 @@ impl Answers {
         }
         match self.given.iter().flatten().find(|answer| answer.request == request) {
             Some(answer) => RequestOrder::Repeated(*answer),
-            // A peer with several outstanding requests (against section 5.1.1) repeats them all if told that they
-            // are in progress; told that the number is bad it would give up.
+            // A peer with several outstanding requests (against section 5.1.1) repeats them all if
+            // told that they are in progress; told that the number is bad it would give
+            // up.
             None if self.early < EARLY_LIMIT
                 && request.distance_from(self.expected) <= OVERTAKING =>
             {

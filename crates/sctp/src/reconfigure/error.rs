@@ -9,7 +9,8 @@ use crate::wire::StreamId;
 pub enum ReconfigureError {
     /// The association is unknown, not set up yet, or closing.
     NotEstablished,
-    /// The two sides did not agree on [`Extensions::STREAM_RECONFIGURATION`](crate::Extensions::STREAM_RECONFIGURATION).
+    /// The two sides did not agree on
+    /// [`Extensions::STREAM_RECONFIGURATION`](crate::Extensions::STREAM_RECONFIGURATION).
     NotNegotiated,
     /// The stream does not exist.
     NoSuchStream {

@@ -1,5 +1,5 @@
-//! Held messages: those accepted after a reset of their stream, which wait for it; and resets requested after such
-//! messages, which wait for them.
+//! Held messages: those accepted after a reset of their stream, which wait for it; and resets
+//! requested after such messages, which wait for them.
 
 use core::cmp::Reverse;
 use std::collections::{BTreeSet, VecDeque};
@@ -44,8 +44,8 @@ impl Waiting {
     }
 }
 
-/// Held messages and resets, in the order of acceptance. The send buffer bounds them: each reset follows a message
-/// of its own streams.
+/// Held messages and resets, in the order of acceptance. The send buffer bounds them: each reset
+/// follows a message of its own streams.
 #[derive(Debug, Default)]
 pub(super) struct Held {
     /// Entries with ascending numbers.
@@ -57,8 +57,8 @@ pub(super) struct Held {
     priorities: BTreeSet<(u32, Reverse<u64>)>,
 }
 
-/// Whether a reset of these streams, after the held entries, would directly follow another without a message of
-/// theirs in between.
+/// Whether a reset of these streams, after the held entries, would directly follow another without
+/// a message of theirs in between.
 fn is_asked_twice(waiting: &VecDeque<(u64, Waiting)>, streams: &Streams) -> bool {
     let decisive = waiting.iter().rev().find_map(|(_, waiting)| match waiting {
         Waiting::Message(message) if streams.contains(message.stream) => Some(false),
@@ -144,7 +144,8 @@ impl Held {
         self.drop_message(number, None)
     }
 
-    /// Removes the least important message, the oldest of several, if it is less important than `priority`.
+    /// Removes the least important message, the oldest of several, if it is less important than
+    /// `priority`.
     pub(super) fn evict(&mut self, priority: u32) -> Option<Abandoned> {
         let (least, Reverse(number)) = *self.priorities.last()?;
         if least <= priority {
@@ -238,7 +239,8 @@ impl Held {
         }
     }
 
-    /// Removes the entries that need not wait any more: returns messages, and adds resets to `requests`.
+    /// Removes the entries that need not wait any more: returns messages, and adds resets to
+    /// `requests`.
     pub(super) fn release(&mut self, requests: &mut Requests, hold_all: bool) -> Vec<Message> {
         let mut released = Vec::new();
         let mut kept = VecDeque::new();

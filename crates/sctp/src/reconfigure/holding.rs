@@ -19,8 +19,8 @@ impl Reconfiguration {
         self.held.names_key(key)
     }
 
-    /// Records that a part of a message was refused because it would have had to be held, which is not possible for
-    /// parts: the application is notified when another attempt may succeed.
+    /// Records that a part of a message was refused because it would have had to be held, which is
+    /// not possible for parts: the application is notified when another attempt may succeed.
     pub(crate) fn note_refused_part(&mut self) {
         self.part_waits = true;
     }
@@ -61,7 +61,8 @@ impl Reconfiguration {
         self.held.bytes()
     }
 
-    /// Queues the messages that need not be held any more, in order, and requests the resets after them.
+    /// Queues the messages that need not be held any more, in order, and requests the resets after
+    /// them.
     pub(super) fn release_held(&mut self, context: &mut Context<'_>) {
         if !core::mem::take(&mut self.release_due) {
             return;

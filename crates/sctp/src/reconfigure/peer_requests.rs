@@ -1,5 +1,5 @@
-//! The peer's requests (RFC 6525, sections 5.2.1 to 5.2.6). Each request takes effect once: a repeated one gets the
-//! same answer again.
+//! The peer's requests (RFC 6525, sections 5.2.1 to 5.2.6). Each request takes effect once: a
+//! repeated one gets the same answer again.
 
 use base::Instant;
 use smallvec::SmallVec;
@@ -16,8 +16,8 @@ use crate::wire::{Rsn, StreamId, Tsn};
 /// Most streams in an outgoing reset, so that it fits the packets of every path.
 const LISTED_LIMIT: usize = 240;
 
-/// Number of timeouts for which this side holds new messages, so that a peer that wants to reset the association
-/// finds no outstanding data when it asks again.
+/// Number of timeouts for which this side holds new messages, so that a peer that wants to reset
+/// the association finds no outstanding data when it asks again.
 const PATIENCE: u64 = 4;
 
 /// Most parameters that a peer may combine (section 3.1).
@@ -92,8 +92,8 @@ impl Reconfiguration {
         (!silent).then_some(given)
     }
 
-    /// Performs the next request: returns the answer, and whether a request of this side serves as the answer for
-    /// now.
+    /// Performs the next request: returns the answer, and whether a request of this side serves as
+    /// the answer for now.
     fn perform_request(
         &mut self,
         now: Instant,
@@ -150,13 +150,15 @@ impl Reconfiguration {
         ReconfigResult::PERFORMED
     }
 
-    /// Whether DATA belongs after a reset that waits for earlier data (section 5.2.2, step E2): its SSN would be
-    /// confused with an earlier one. A peer that waits for the answer sends no such DATA.
+    /// Whether DATA belongs after a reset that waits for earlier data (section 5.2.2, step E2): its
+    /// SSN would be confused with an earlier one. A peer that waits for the answer sends no
+    /// such DATA.
     pub(crate) fn is_ahead_of_reset(&self, tsn: Tsn, stream: StreamId) -> bool {
         self.answers.is_ahead_of_reset(tsn, stream)
     }
 
-    /// DATA arrived: performs the peer's resets whose data is complete (section 5.2.2, steps E3 to E5).
+    /// DATA arrived: performs the peer's resets whose data is complete (section 5.2.2, steps E3 to
+    /// E5).
     pub(crate) fn perform_deferred_resets(&mut self, context: &mut Context<'_>) {
         let reached = self.answers.take_reached(|last_tsn| context.rx.has_reached(last_tsn));
         for Deferred { request, streams, .. } in reached {
@@ -195,8 +197,8 @@ impl Reconfiguration {
         if at_once { ReconfigResult::PERFORMED } else { ReconfigResult::IN_PROGRESS }
     }
 
-    /// Resets the association (section 5.2.4). Unlike there, outstanding data is not abandoned: the peer is asked
-    /// to wait until it is acknowledged.
+    /// Resets the association (section 5.2.4). Unlike there, outstanding data is not abandoned: the
+    /// peer is asked to wait until it is acknowledged.
     fn on_ssn_tsn_reset(
         &mut self,
         now: Instant,

@@ -1,5 +1,5 @@
-//! This side's requests (RFC 6525, sections 5.1 and 5.2.7): wishes of the application, one outstanding chunk of one
-//! or two requests at a time, and its timer.
+//! This side's requests (RFC 6525, sections 5.1 and 5.2.7): wishes of the application, one
+//! outstanding chunk of one or two requests at a time, and its timer.
 
 mod progress;
 
@@ -94,7 +94,8 @@ struct Outstanding {
     due: Instant,
     /// Number of consecutive expiries of the Re-configuration Timer.
     attempts: u8,
-    /// Whether the peer is still executing the request: then the next expiry is no error (section 5.2.7).
+    /// Whether the peer is still executing the request: then the next expiry is no error (section
+    /// 5.2.7).
     in_progress: bool,
     /// Whether DATA was refused since the request was last sent.
     refused_data: bool,
@@ -108,8 +109,9 @@ impl Outstanding {
         Outstanding { requests, due, attempts, in_progress, refused_data: false, refusals: 0 }
     }
 
-    /// The peer is still executing the request. If its data arrived between request and answer and was refused, the
-    /// request is repeated later each time, so that its retransmissions cannot fall into that interval for ever.
+    /// The peer is still executing the request. If its data arrived between request and answer and
+    /// was refused, the request is repeated later each time, so that its retransmissions cannot
+    /// fall into that interval for ever.
     fn on_in_progress(&mut self, now: Instant, rto: Duration) {
         (self.in_progress, self.attempts) = (true, 0);
         self.refusals = match core::mem::take(&mut self.refused_data) {
@@ -140,9 +142,9 @@ pub(super) struct Requests {
     add_outgoing: u16,
     add_incoming: u16,
     outstanding: Option<Outstanding>,
-    /// A request for incoming streams, after which the peer added as many, of its own accord or because of the
-    /// request, which is indistinguishable (section 5.2.5): the peer may never have received the request and its
-    /// number.
+    /// A request for incoming streams, after which the peer added as many, of its own accord or
+    /// because of the request, which is indistinguishable (section 5.2.5): the peer may never
+    /// have received the request and its number.
     unconfirmed: Option<Numbered>,
     /// Requests to be repeated once the peer has received the unconfirmed one.
     postponed: Option<Outstanding>,
@@ -178,7 +180,8 @@ impl Requests {
         self.drains.push_back(Drain::new(streams, None));
     }
 
-    /// Whether a reset that the peer requested waits for messages. It may request one at a time (section 5.1.1).
+    /// Whether a reset that the peer requested waits for messages. It may request one at a time
+    /// (section 5.1.1).
     pub(super) fn is_answering(&self) -> bool {
         self.drains.iter().any(|drain| drain.answers.is_some())
     }
@@ -243,8 +246,9 @@ impl Requests {
         self.outstanding.is_some()
     }
 
-    /// Whether a request is outstanding that the peer may answer with a request of its own, or that leaves none to follow: any
-    /// but a reset of outgoing streams. If both sides deferred their answers until then, they would wait for each other.
+    /// Whether a request is outstanding that the peer may answer with a request of its own, or that
+    /// leaves none to follow: any but a reset of outgoing streams. If both sides deferred their
+    /// answers until then, they would wait for each other.
     pub(super) fn may_await_the_peers(&self) -> bool {
         let resets_outgoing =
             |numbered: &Numbered| matches!(numbered.request, Request::OutgoingReset { .. });
@@ -283,10 +287,10 @@ impl Requests {
         self.pending().any(|numbered| numbered.request.is_satisfied_by_streams(count))
     }
 
-    /// Whether the peer may have reset the association, without this side knowing yet, when DATA arrived. A peer
-    /// that last asked to wait may have received a copy of the request since, which the network delayed or
-    /// duplicated, after all its data was acknowledged: earlier data is then not after a hole. DATA that
-    /// `opens_a_gap` may have overtaken the answer.
+    /// Whether the peer may have reset the association, without this side knowing yet, when DATA
+    /// arrived. A peer that last asked to wait may have received a copy of the request since,
+    /// which the network delayed or duplicated, after all its data was acknowledged: earlier
+    /// data is then not after a hole. DATA that `opens_a_gap` may have overtaken the answer.
     fn may_be_reset_by_peer(&mut self, opens_a_gap: bool) -> bool {
         let resets = |numbered: &Numbered| matches!(numbered.request, Request::SsnTsnReset);
         let Some(outstanding) = &mut self.outstanding else { return false };
@@ -356,7 +360,8 @@ impl Requests {
             && drains.any(|d| d.answers == Some(request) && d.is_done(cumulative))
     }
 
-    /// The next one or two requests that may be combined (section 3.1), and the peer's request that they answer.
+    /// The next one or two requests that may be combined (section 3.1), and the peer's request that
+    /// they answer.
     fn take_next(&mut self, at: &Situation) -> (SmallVec<[Request; 2]>, Option<Rsn>) {
         let done = |drain: &Drain| drain.is_done(at.cumulative);
         let answer = self.drains.iter().position(|drain| drain.answers.is_some() && done(drain));
@@ -445,7 +450,8 @@ impl Requests {
         Some(numbered)
     }
 
-    /// The peer's reset of its own streams answers the request that it names (section 5.2.2, step E1).
+    /// The peer's reset of its own streams answers the request that it names (section 5.2.2, step
+    /// E1).
     pub(super) fn on_reset_by_peer(&mut self, now: Instant, performed: &Streams, response: Rsn) {
         let _ = self.answered(now, |numbered| {
             numbered.number == response && numbered.request.is_satisfied_by_reset(performed)
@@ -460,8 +466,8 @@ impl Requests {
         }
     }
 
-    /// Whether the answer to a request shows that the peer waits for the unconfirmed one before it, which is then
-    /// sent first. Any other answer shows that the peer has received it.
+    /// Whether the answer to a request shows that the peer waits for the unconfirmed one before it,
+    /// which is then sent first. Any other answer shows that the peer has received it.
     fn reveals_a_gap(&mut self, now: Instant, response: Rsn, result: ReconfigResult) -> bool {
         let later = |before: &mut Numbered| response.is_after(before.number);
         let Some(numbered) = self.unconfirmed.take_if(later) else { return false };

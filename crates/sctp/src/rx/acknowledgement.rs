@@ -45,15 +45,15 @@ impl Acknowledgement {
         self.0.set_timing(timing);
     }
 
-    /// A packet with DATA was processed. `shutdown_sent`: the association is in SHUTDOWN-SENT, where every packet
-    /// is answered (section 9.2).
+    /// A packet with DATA was processed. `shutdown_sent`: the association is in SHUTDOWN-SENT,
+    /// where every packet is answered (section 9.2).
     pub(crate) fn on_packet(&mut self, now: Instant, packet: PacketSummary, shutdown_sent: bool) {
         if packet.new == 0 && packet.duplicates == 0 && !packet.dropped {
             return;
         }
-        // Section 6.2: duplicates without new data are answered at once; with new data that is optional, and would
-        // defeat delayed SACKs for a sender that bundles redundant data. Section 6.7: a packet that leaves or meets
-        // a gap is answered at once too.
+        // Section 6.2: duplicates without new data are answered at once; with new data that is
+        // optional, and would defeat delayed SACKs for a sender that bundles redundant
+        // data. Section 6.7: a packet that leaves or meets a gap is answered at once too.
         let duplicates_only = packet.new == 0;
         let at_once =
             duplicates_only || packet.gap || packet.dropped || packet.immediate || shutdown_sent;
@@ -75,7 +75,8 @@ impl Acknowledgement {
         self.0.due()
     }
 
-    /// Whether a SACK has news for the peer: then it is bundled with DATA that leaves (section 6.1).
+    /// Whether a SACK has news for the peer: then it is bundled with DATA that leaves (section
+    /// 6.1).
     pub(crate) fn waiting(&self) -> bool {
         self.0.due().is_some()
     }

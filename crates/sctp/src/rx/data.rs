@@ -6,8 +6,9 @@ use super::message::{Message, Part};
 use crate::wire::chunk::{self, DataFlags};
 use crate::wire::ids::{Fsn, Mid, Ppid, StreamId, Tsn};
 
-/// Longest payload that is copied when it is kept: each payload is a slice of its datagram, and ten bytes would
-/// keep all of it in memory. Longer payloads are worth the datagram, and copying them would cost more.
+/// Longest payload that is copied when it is kept: each payload is a slice of its datagram, and ten
+/// bytes would keep all of it in memory. Longer payloads are worth the datagram, and copying them
+/// would cost more.
 pub(crate) const SMALL_PAYLOAD: usize = 256;
 
 /// Whether a payload is not worth the memory of its packet: less than three quarters of it.
@@ -90,8 +91,8 @@ impl Data {
     }
 }
 
-/// A peer's violation of the rules of fragmentation and order. The association is aborted with the cause Protocol
-/// Violation.
+/// A peer's violation of the rules of fragmentation and order. The association is aborted with the
+/// cause Protocol Violation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Violation {
     /// A first fragment while the previous message is incomplete.
@@ -143,7 +144,8 @@ impl From<Violation> for Fault {
     }
 }
 
-/// Messages of a stream up to one that the peer abandoned (RFC 3758, section 3.2; RFC 8260, section 2.3.1).
+/// Messages of a stream up to one that the peer abandoned (RFC 3758, section 3.2; RFC 8260, section
+/// 2.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Skipped {
     /// Stream in which messages are skipped.

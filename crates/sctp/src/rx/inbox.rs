@@ -1,5 +1,5 @@
-//! Messages that wait for the application, and their use of the receive buffer, including chunks of incomplete
-//! ones.
+//! Messages that wait for the application, and their use of the receive buffer, including chunks of
+//! incomplete ones.
 
 use core::num::NonZeroU32;
 use std::collections::VecDeque;
@@ -10,13 +10,13 @@ use super::data::{Data, Fault, Violation};
 use super::message::{Message, Payload};
 use super::stream::InboundStreams;
 
-/// Overhead of a chunk in the receive buffer. Without it, a buffer's worth of one-byte chunks would take a hundred
-/// times the buffer.
+/// Overhead of a chunk in the receive buffer. Without it, a buffer's worth of one-byte chunks would
+/// take a hundred times the buffer.
 pub(crate) const CHUNK_OVERHEAD: usize = 96;
 
 /// Number of messages that may wait before small ones are copied (see
-/// [`SMALL_PAYLOAD`](super::data::SMALL_PAYLOAD)). An application that reads after each datagram never pays for a
-/// copy.
+/// [`SMALL_PAYLOAD`](super::data::SMALL_PAYLOAD)). An application that reads after each datagram
+/// never pays for a copy.
 pub(crate) const UNREAD_UNCOPIED: usize = 16;
 
 /// Number of messages for which an idle queue keeps its memory.
@@ -29,8 +29,8 @@ pub(crate) struct Inbox {
     pub(crate) streams: InboundStreams,
     /// Length above which a message is a fault.
     pub(crate) max_message: u32,
-    /// Whether the peer may abandon messages: then fragments without their message, and gaps in the order of a
-    /// stream, may be remains of one, and are no violation.
+    /// Whether the peer may abandon messages: then fragments without their message, and gaps in
+    /// the order of a stream, may be remains of one, and are no violation.
     pub(crate) tolerant: bool,
     /// Bytes of a message from which on received data is delivered before the rest.
     pub(crate) partial_delivery: Option<NonZeroU32>,

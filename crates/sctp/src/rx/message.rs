@@ -44,7 +44,8 @@ impl Payload {
         &self.parts
     }
 
-    /// The message in one piece: without a copy if it arrived in one DATA chunk, otherwise with one.
+    /// The message in one piece: without a copy if it arrived in one DATA chunk, otherwise with
+    /// one.
     pub fn into_bytes(mut self) -> Bytes {
         if self.parts.len() <= 1 {
             return self.parts.pop().unwrap_or_default();
@@ -87,8 +88,8 @@ pub enum Part {
     Last,
     /// More parts follow, with the same [`Message::tsn`]; other messages may come between them.
     More,
-    /// No part follows: the peer abandoned the message (SCTP_PARTIAL_DELIVERY_EVENT of RFC 6458, section 6.1.7).
-    /// There is no payload.
+    /// No part follows: the peer abandoned the message (SCTP_PARTIAL_DELIVERY_EVENT of RFC 6458,
+    /// section 6.1.7). There is no payload.
     Abandoned,
 }
 
@@ -101,12 +102,12 @@ pub struct Message {
     pub ppid: Ppid,
     /// Whether the message was sent unordered.
     pub unordered: bool,
-    /// Number of the message in the stream: with interleaving its message identifier, numbered separately for
-    /// ordered and unordered messages (RFC 8260, section 2.1); otherwise its SSN, which is meaningless if it is
-    /// unordered.
+    /// Number of the message in the stream: with interleaving its message identifier, numbered
+    /// separately for ordered and unordered messages (RFC 8260, section 2.1); otherwise its
+    /// SSN, which is meaningless if it is unordered.
     pub mid: Mid,
-    /// TSN of its first fragment, which distinguishes messages with equal stream and number (RFC 6458, section
-    /// 5.3.2).
+    /// TSN of its first fragment, which distinguishes messages with equal stream and number (RFC
+    /// 6458, section 5.3.2).
     pub tsn: Tsn,
     /// Whether it is the whole message, its end, or an earlier part.
     pub part: Part,
@@ -115,7 +116,8 @@ pub struct Message {
 }
 
 impl Message {
-    /// SSN of the message, or the low 16 bits of its message identifier (sinfo_ssn of RFC 6458, section 5.3.2).
+    /// SSN of the message, or the low 16 bits of its message identifier (sinfo_ssn of RFC 6458,
+    /// section 5.3.2).
     pub fn ssn(&self) -> Ssn {
         Ssn(self.mid.0 as u16)
     }

@@ -1,9 +1,9 @@
-//! Reassembly of messages from fragments, and their order (RFC 9260, sections 6.6, 6.7 and 6.9; RFC 8260, section
-//! 2).
+//! Reassembly of messages from fragments, and their order (RFC 9260, sections 6.6, 6.7 and 6.9; RFC
+//! 8260, section 2).
 //!
-//! DATA numbers the fragments of a message by consecutive TSNs, I-DATA by numbers of their own. An association uses
-//! one or the other, so each has its own reassembly: [`consecutive`] and [`interleaved`]. Both deliver into one
-//! [`Inbox`].
+//! DATA numbers the fragments of a message by consecutive TSNs, I-DATA by numbers of their own. An
+//! association uses one or the other, so each has its own reassembly: [`consecutive`] and
+//! [`interleaved`]. Both deliver into one [`Inbox`].
 
 mod consecutive;
 mod interleaved;
@@ -116,7 +116,8 @@ impl Reassembly {
         }
     }
 
-    /// The cumulative TSN ack point has reached `cumulative`: no chunk up to it may be dropped any more.
+    /// The cumulative TSN ack point has reached `cumulative`: no chunk up to it may be dropped any
+    /// more.
     pub(crate) fn take_reached(&mut self, cumulative: u64) -> Result<(), Fault> {
         match &mut self.assembly {
             Assembly::Consecutive(assembly) => assembly.take_reached(&mut self.inbox, cumulative),
@@ -127,8 +128,9 @@ impl Reassembly {
         }
     }
 
-    /// The peer abandoned what is missing up to TSN `to`, which are the messages `skipped` (RFC 3758, section 3.6):
-    /// their fragments are dropped, and messages that waited for them are delivered.
+    /// The peer abandoned what is missing up to TSN `to`, which are the messages `skipped` (RFC
+    /// 3758, section 3.6): their fragments are dropped, and messages that waited for them are
+    /// delivered.
     pub(crate) fn skip(
         &mut self,
         to: u64,

@@ -1,9 +1,9 @@
-//! The receiving side's interface to the association: chunks in, messages and SACKs out, and the receive window
-//! between them (RFC 9260, sections 6.2 and 6.2.1).
+//! The receiving side's interface to the association: chunks in, messages and SACKs out, and the
+//! receive window between them (RFC 9260, sections 6.2 and 6.2.1).
 //!
-//! The advertised window is the buffer minus the kept payload and an overhead per chunk, but acceptance depends on
-//! the payload alone, up to twice the buffer with overhead: a peer counts only payload against the window, and must
-//! not lose permissible chunks because they are small.
+//! The advertised window is the buffer minus the kept payload and an overhead per chunk, but
+//! acceptance depends on the payload alone, up to twice the buffer with overhead: a peer counts
+//! only payload against the window, and must not lose permissible chunks because they are small.
 
 mod memory;
 mod received;
@@ -25,8 +25,8 @@ use super::stream::{InboundStreams, Numbering};
 use super::tracker::{Observation, TsnTracker};
 use crate::wire::ids::Tsn;
 
-/// A window smaller than a packet is advertised as 0 (silly window avoidance: RFC 9260, section 6.2, and RFC 1122,
-/// section 4.2.3.3). Also the smallest buffer, as section 3.3.2 requires.
+/// A window smaller than a packet is advertised as 0 (silly window avoidance: RFC 9260, section
+/// 6.2, and RFC 1122, section 4.2.3.3). Also the smallest buffer, as section 3.3.2 requires.
 const FULL_PACKET: u32 = 1500;
 
 /// Settings of the receiving side, from the association's options and the handshake.
@@ -76,7 +76,8 @@ pub(crate) enum DataVerdict {
     NoUserData,
     /// Invalid: abort with Protocol Violation.
     ProtocolViolation(Violation),
-    /// The message is longer than this side accepts and could never be completed: abort with Out of Resource.
+    /// The message is longer than this side accepts and could never be completed: abort with Out of
+    /// Resource.
     MessageTooLarge,
 }
 
@@ -100,8 +101,8 @@ pub(crate) struct SackContents<'a> {
 }
 
 impl<'a> SackContents<'a> {
-    /// Gap ack blocks in ascending order: first and last offset from the cumulative TSN ack. At most 1024; those
-    /// that do not fit the packet are omitted from the end.
+    /// Gap ack blocks in ascending order: first and last offset from the cumulative TSN ack. At
+    /// most 1024; those that do not fit the packet are omitted from the end.
     pub(crate) fn gaps(&self) -> impl ExactSizeIterator<Item = (u16, u16)> + Clone + 'a {
         self.tracker.gaps()
     }
@@ -114,9 +115,10 @@ impl<'a> SackContents<'a> {
 
 /// The receiving side of one association.
 ///
-/// For each packet: [`Receiver::on_data`] for each of its DATA or I-DATA chunks and [`Receiver::on_forward_tsn`]
-/// for each FORWARD-TSN, then [`Receiver::on_packet_end`]. Whenever [`Receiver::sack_due`], or DATA leaves while
-/// [`Receiver::sack_waiting`], send [`Receiver::sack`] and report it by [`Receiver::on_sack_sent`].
+/// For each packet: [`Receiver::on_data`] for each of its DATA or I-DATA chunks and
+/// [`Receiver::on_forward_tsn`] for each FORWARD-TSN, then [`Receiver::on_packet_end`]. Whenever
+/// [`Receiver::sack_due`], or DATA leaves while [`Receiver::sack_waiting`], send [`Receiver::sack`]
+/// and report it by [`Receiver::on_sack_sent`].
 #[derive(Debug)]
 pub(crate) struct Receiver {
     buffer: u32,
@@ -132,8 +134,8 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver for a peer whose first TSN is `peer_initial_tsn` and that may use `inbound_streams`. Sizes out of
-    /// range are clamped.
+    /// A receiver for a peer whose first TSN is `peer_initial_tsn` and that may use
+    /// `inbound_streams`. Sizes out of range are clamped.
     pub(crate) fn new(
         config: ReceiverConfig,
         peer_initial_tsn: Tsn,
@@ -213,8 +215,8 @@ impl Receiver {
         DataVerdict::Duplicate
     }
 
-    /// Processes a FORWARD-TSN or I-FORWARD-TSN: the peer abandoned what is missing up to `new_cumulative`, which
-    /// are the messages `skipped` (RFC 3758, section 3.6).
+    /// Processes a FORWARD-TSN or I-FORWARD-TSN: the peer abandoned what is missing up to
+    /// `new_cumulative`, which are the messages `skipped` (RFC 3758, section 3.6).
     pub(crate) fn on_forward_tsn(
         &mut self,
         new_cumulative: Tsn,
@@ -234,7 +236,8 @@ impl Receiver {
         self.reassembly.take_reached(self.tracker.cumulative())
     }
 
-    /// Finishes a packet after its last chunk. `shutdown_sent`: the association is in SHUTDOWN-SENT.
+    /// Finishes a packet after its last chunk. `shutdown_sent`: the association is in
+    /// SHUTDOWN-SENT.
     pub(crate) fn on_packet_end(&mut self, now: Instant, shutdown_sent: bool) {
         let mut packet = core::mem::take(&mut self.packet);
         packet.gap |= self.tracker.has_gaps();
@@ -247,8 +250,8 @@ impl Receiver {
         let message = self.reassembly.receive()?;
         let window = self.a_rwnd();
         let enough = FULL_PACKET.max(self.buffer / 2).min(self.buffer);
-        // A closed window also opens by less once the application has received everything: no further call would
-        // open it more.
+        // A closed window also opens by less once the application has received everything: no
+        // further call would open it more.
         let reopened = self.advertised == 0 && window > 0 && !self.has_message();
         if reopened || window.saturating_sub(self.advertised) >= enough {
             self.acknowledgement.request(now);
@@ -329,8 +332,9 @@ impl Receiver {
         self.reassembly.hold(tsn, data)
     }
 
-    /// Makes room for chunk `tsn` if necessary, by dropping held chunks with higher TSNs (section 6.2: the largest
-    /// TSN held for reordering goes first). Returns false if there is still no room.
+    /// Makes room for chunk `tsn` if necessary, by dropping held chunks with higher TSNs (section
+    /// 6.2: the largest TSN held for reordering goes first). Returns false if there is still no
+    /// room.
     #[inline]
     fn make_room(&mut self, tsn: u64, length: usize) -> bool {
         self.fits(length) || self.drop_held(tsn, length)

@@ -31,8 +31,8 @@ impl Numbering {
     }
 }
 
-/// Inbound streams with the number of the next message of each. A stream costs nothing before its first ordered
-/// message: 65,535 may be negotiated, a few are used.
+/// Inbound streams with the number of the next message of each. A stream costs nothing before its
+/// first ordered message: 65,535 may be negotiated, a few are used.
 #[derive(Clone, Debug)]
 pub(crate) struct InboundStreams {
     count: u16,
@@ -72,7 +72,8 @@ impl InboundStreams {
         self.numbering.is_after(self.expected(stream), mid)
     }
 
-    /// If message `mid` is the next of `stream`, advances to the following one; returns whether it was.
+    /// If message `mid` is the next of `stream`, advances to the following one; returns whether it
+    /// was.
     pub(crate) fn take_next(&mut self, stream: StreamId, mid: Mid) -> bool {
         let expected = self.next.entry(stream);
         let is_next = *expected == mid;

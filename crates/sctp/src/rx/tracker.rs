@@ -1,7 +1,7 @@
 //! Record of received TSNs (RFC 9260, sections 3.3.4 and 6.2).
 //!
-//! TSNs are unwrapped to 64 bits, so that comparisons are plain and wrapping is handled once, where a TSN arrives
-//! or leaves.
+//! TSNs are unwrapped to 64 bits, so that comparisons are plain and wrapping is handled once, where
+//! a TSN arrives or leaves.
 
 use std::collections::VecDeque;
 
@@ -9,8 +9,8 @@ use base::serial::unwrap_u32;
 
 use crate::wire::ids::Tsn;
 
-/// Most ranges above the cumulative TSN ack point. If every other packet is lost, half as many are needed as
-/// packets are in flight; TSNs that would need more are dropped as if lost.
+/// Most ranges above the cumulative TSN ack point. If every other packet is lost, half as many are
+/// needed as packets are in flight; TSNs that would need more are dropped as if lost.
 const MAX_RANGES: usize = 1024;
 
 /// Most duplicate TSNs reported in a SACK; more have no news and would displace gap ack blocks.
@@ -95,7 +95,8 @@ impl TsnTracker {
         }
     }
 
-    /// The kind of `tsn`, which lies `offset` beyond the cumulative TSN ack point: TSNs before it are missing.
+    /// The kind of `tsn`, which lies `offset` beyond the cumulative TSN ack point: TSNs before it
+    /// are missing.
     #[inline(never)]
     fn classify_beyond(&self, tsn: u64, offset: u64) -> Observation {
         // Gap ack blocks have offsets of 16 bits from the cumulative TSN ack point (section 3.3.4).
@@ -149,8 +150,8 @@ impl TsnTracker {
         }
     }
 
-    /// Removes `tsn`, received above the cumulative TSN ack point but not kept (section 6.2 allows a receiver to
-    /// renege). The cumulative TSN ack point never goes back.
+    /// Removes `tsn`, received above the cumulative TSN ack point but not kept (section 6.2 allows
+    /// a receiver to renege). The cumulative TSN ack point never goes back.
     pub(crate) fn forget(&mut self, tsn: u64) {
         let at = self.position(tsn);
         let Some(ranges) = &mut self.ranges else { return };
@@ -168,8 +169,8 @@ impl TsnTracker {
         self.ranges.take_if(|ranges| ranges.is_empty());
     }
 
-    /// Counts every TSN up to `tsn` as received (FORWARD-TSN, RFC 3758, section 3.6); a `tsn` at or before the
-    /// cumulative TSN ack point has no effect. Returns whether the point moved.
+    /// Counts every TSN up to `tsn` as received (FORWARD-TSN, RFC 3758, section 3.6); a `tsn` at or
+    /// before the cumulative TSN ack point has no effect. Returns whether the point moved.
     pub(crate) fn skip_to(&mut self, tsn: u64) -> bool {
         if tsn <= self.cumulative {
             return false;

@@ -3,8 +3,8 @@
 use base::{Duration, Instant};
 use recovery::{PathId, PathSet};
 
-/// Over UDP, all INITs over this time must be refused before the attempt ends: a server that is about to start, or
-/// one forged or late message, must not end an attempt that would succeed.
+/// Over UDP, all INITs over this time must be refused before the attempt ends: a server that is
+/// about to start, or one forged or late message, must not end an attempt that would succeed.
 const REFUSED_FOR: Duration = Duration::from_secs(2);
 
 /// Addresses that are reported to have no listener.
@@ -50,8 +50,9 @@ impl Refusals {
         self.any
     }
 
-    /// Whether the address of `path` certainly has no listener: protocol unreachable counts as an ABORT (rule
-    /// ICMP8), and so does port unreachable of the encapsulation (`over_udp`) when it is repeated.
+    /// Whether the address of `path` certainly has no listener: protocol unreachable counts as an
+    /// ABORT (rule ICMP8), and so does port unreachable of the encapsulation (`over_udp`) when
+    /// it is repeated.
     pub(crate) fn are_final(&self, path: PathId, over_udp: bool) -> bool {
         if over_udp { self.again.contains(path) } else { self.once.contains(path) }
     }

@@ -5,9 +5,10 @@ use recovery::RecoveryPolicy;
 
 use crate::backoff::backed_off;
 
-/// T1 after `attempts` consecutive expiries, the first of which came after `base`. It doubles at each (as in RFC
-/// 9260, section 6.3.3, rule E2, for T3-rtx), except at the first `linear_setup` expiries: there it doubles up to
-/// RTO.Initial only, as Linux repeats a SYN (`tcp_syn_linear_timeouts`).
+/// T1 after `attempts` consecutive expiries, the first of which came after `base`. It doubles at
+/// each (as in RFC 9260, section 6.3.3, rule E2, for T3-rtx), except at the first `linear_setup`
+/// expiries: there it doubles up to RTO.Initial only, as Linux repeats a SYN
+/// (`tcp_syn_linear_timeouts`).
 pub(super) fn setup_timeout(policy: &RecoveryPolicy, base: Duration, attempts: u8) -> Duration {
     let (rto, linear) = (&policy.rto, policy.backoff.linear_setup);
     if linear == 0 {
@@ -20,8 +21,9 @@ pub(super) fn setup_timeout(policy: &RecoveryPolicy, base: Duration, attempts: u
     }
 }
 
-/// T1 before any expiry if no round trip was measured, because no chunk was sent, or because the answered one had
-/// been sent more than once: `longest` after its first transmission, an upper bound of the round trip.
+/// T1 before any expiry if no round trip was measured, because no chunk was sent, or because the
+/// answered one had been sent more than once: `longest` after its first transmission, an upper
+/// bound of the round trip.
 pub(crate) fn first_timeout(policy: &RecoveryPolicy, longest: Duration) -> Duration {
     let initial = policy.rto.initial;
     policy

@@ -1,5 +1,5 @@
-//! A continuously rising round-trip time as evidence of a path that is about to fail, as when a station walks out
-//! of its cell (the future work of Fallon et al.).
+//! A continuously rising round-trip time as evidence of a path that is about to fail, as when a
+//! station walks out of its cell (the future work of Fallon et al.).
 
 use base::Duration;
 
@@ -8,11 +8,11 @@ use base::Duration;
 pub struct RisingRtt {
     /// Number of samples that must raise the short-term average; one that lowers it undoes two.
     pub samples: u8,
-    /// Least excess of the short-term average (gain 1/2) over the long-term one (gain 1/16), in percent of the
-    /// latter.
+    /// Least excess of the short-term average (gain 1/2) over the long-term one (gain 1/16), in
+    /// percent of the latter.
     pub growth_percent: u16,
-    /// Largest excess at which the path is calm again, in percent of the long-term average. Less than
-    /// `growth_percent`, so that data does not move back and forth.
+    /// Largest excess at which the path is calm again, in percent of the long-term average. Less
+    /// than `growth_percent`, so that data does not move back and forth.
     pub calm_percent: u16,
 }
 

@@ -1,5 +1,5 @@
-//! Acknowledgement of sent data by SACK or SHUTDOWN, and expired retransmission timers (RFC 9260, sections 6.2.1
-//! and 6.3.3).
+//! Acknowledgement of sent data by SACK or SHUTDOWN, and expired retransmission timers (RFC 9260,
+//! sections 6.2.1 and 6.3.3).
 
 use core::ops::Range;
 
@@ -96,7 +96,8 @@ impl Sender {
 fn gap_ranges(sack: &Sack<'_>, cumulative: u64, next_unit: u64) -> Result<GapRanges, SackError> {
     let mut ranges = GapRanges::new();
     for block in sack.gap_ack_blocks() {
-        // Offset 0 is the cumulative TSN ack itself, which is redundant, and no reason to drop the rest.
+        // Offset 0 is the cumulative TSN ack itself, which is redundant, and no reason to drop the
+        // rest.
         let (first, last) = (block.start.max(1), block.end);
         if block.start == 0 && last == 0 {
             continue;

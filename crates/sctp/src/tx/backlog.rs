@@ -1,7 +1,7 @@
 //! Queued messages, and the choice of the next one by the scheduler (RFC 8260, section 3).
 //!
-//! First come, first served without interleaving, the usual case, is a single queue. All other schedulers have a
-//! queue per stream and an order of the streams with messages.
+//! First come, first served without interleaving, the usual case, is a single queue. All other
+//! schedulers have a queue per stream and an order of the streams with messages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -214,12 +214,12 @@ pub(super) struct Streams {
     scheduler: Scheduler,
     interleaving: bool,
     queues: BTreeMap<StreamId, StreamQueue>,
-    /// Streams in the order of service. A stream without messages keeps its rank until it is the lowest, so that it
-    /// gains nothing by returning before.
+    /// Streams in the order of service. A stream without messages keeps its rank until it is the
+    /// lowest, so that it gains nothing by returning before.
     order: BTreeSet<(Rank, StreamId)>,
     clock: Clock,
-    /// The stream that continues, whatever the order: the one of the message that must be completed, or of the
-    /// packet being filled.
+    /// The stream that continues, whatever the order: the one of the message that must be
+    /// completed, or of the packet being filled.
     holder: Option<StreamId>,
     /// Whether the packet being filled has data of that stream.
     in_packet: bool,

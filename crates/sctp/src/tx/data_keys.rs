@@ -1,5 +1,5 @@
-//! Shared keys that authenticate user data, if the peer requires it (RFC 4895). A message may select one (RFC 6458,
-//! section 5.3.8); all others use the active key.
+//! Shared keys that authenticate user data, if the peer requires it (RFC 4895). A message may
+//! select one (RFC 6458, section 5.3.8); all others use the active key.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use crate::wire::KeyId;
 
 type Named = BTreeMap<u64, KeyId>;
 
-/// The key of each chunk of user data. A packet has one AUTH chunk, hence one key. Nothing is allocated while user
-/// data needs no AUTH chunk.
+/// The key of each chunk of user data. A packet has one AUTH chunk, hence one key. Nothing is
+/// allocated while user data needs no AUTH chunk.
 #[derive(Debug, Default)]
 pub(super) struct DataKeys(Option<Box<Keys>>);
 

@@ -1,4 +1,5 @@
-//! Queued messages that may be dropped: those that have expired, and those that make room for more important ones.
+//! Queued messages that may be dropped: those that have expired, and those that make room for more
+//! important ones.
 
 use std::collections::BTreeSet;
 

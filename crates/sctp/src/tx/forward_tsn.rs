@@ -1,9 +1,9 @@
-//! FORWARD TSN and I-FORWARD-TSN: the report of abandoned data (RFC 3758, sections 3.2 and 3.5; RFC 8260, section
-//! 2.3.1).
+//! FORWARD TSN and I-FORWARD-TSN: the report of abandoned data (RFC 3758, sections 3.2 and 3.5; RFC
+//! 8260, section 2.3.1).
 //!
-//! A report is sent only when the data next to the cumulative point was abandoned, and repeated when
-//! acknowledgements show that it did not arrive or none arrive: at an expiry of T3-rtx while data is in flight,
-//! otherwise by a timer of its own.
+//! A report is sent only when the data next to the cumulative point was abandoned, and repeated
+//! when acknowledgements show that it did not arrive or none arrive: at an expiry of T3-rtx while
+//! data is in flight, otherwise by a timer of its own.
 
 use std::collections::BTreeMap;
 
@@ -21,9 +21,9 @@ const HEADER: usize = 8;
 const SKIP: usize = 4;
 const I_SKIP: usize = 8;
 
-/// An acknowledgement that does not cover a FORWARD TSN may have been under way when that was sent. It causes a
-/// repetition no sooner than this after the transmission, or a round trip if that is shorter (section 3.5, rule F3,
-/// allows this delay).
+/// An acknowledgement that does not cover a FORWARD TSN may have been under way when that was sent.
+/// It causes a repetition no sooner than this after the transmission, or a round trip if that is
+/// shorter (section 3.5, rule F3, allows this delay).
 const REPEAT_AFTER: Duration = Duration::from_millis(200);
 
 /// State of the reports of abandoned data.
@@ -45,8 +45,8 @@ pub(super) struct Forward {
 }
 
 impl Forward {
-    /// Moves the Advanced.Peer.Ack.Point over abandoned chunks beyond `cumulative` (rules C1 and C2). A FORWARD TSN
-    /// is due if there was any.
+    /// Moves the Advanced.Peer.Ack.Point over abandoned chunks beyond `cumulative` (rules C1 and
+    /// C2). A FORWARD TSN is due if there was any.
     pub(super) fn advance(&mut self, cumulative: u64, outstanding: &Outstanding) {
         let before = self.advanced.max(cumulative);
         self.advanced = before;
@@ -62,8 +62,8 @@ impl Forward {
         self.advanced
     }
 
-    /// Processes an acknowledgement: a report that it does not cover is repeated (rule C3). `advanced`: the
-    /// cumulative point moved.
+    /// Processes an acknowledgement: a report that it does not cover is repeated (rule C3).
+    /// `advanced`: the cumulative point moved.
     pub(super) fn on_acked(&mut self, now: Instant, recovery: &Recovery, advanced: bool) {
         if advanced {
             self.expiries = 0;
@@ -111,7 +111,8 @@ impl Forward {
         Some(self.path)
     }
 
-    /// Updates the timer, which runs while a report is unacknowledged and T3-rtx does not run (rule C5).
+    /// Updates the timer, which runs while a report is unacknowledged and T3-rtx does not run (rule
+    /// C5).
     pub(super) fn update_timer(&mut self, now: Instant, recovery: &Recovery) {
         let wanted = self.is_outstanding(recovery) && !self.due && !recovery.is_timer_running();
         let (rto, max) = (recovery.rto(self.path), recovery.policy().rto.max);
@@ -119,7 +120,8 @@ impl Forward {
         self.timer = wanted.then(|| self.timer.unwrap_or(due));
     }
 
-    /// Appends the FORWARD TSN that is due, or I-FORWARD-TSN with `interleaving`, with as many streams as fit.
+    /// Appends the FORWARD TSN that is due, or I-FORWARD-TSN with `interleaving`, with as many
+    /// streams as fit.
     pub(super) fn append(
         &mut self,
         now: Instant,
@@ -151,8 +153,8 @@ impl Forward {
         Ok(())
     }
 
-    /// The last abandoned message of each stream, at most `limit` of them, and one past the point that they reach.
-    /// FORWARD TSN lists ordered messages only (rule C4).
+    /// The last abandoned message of each stream, at most `limit` of them, and one past the point
+    /// that they reach. FORWARD TSN lists ordered messages only (rule C4).
     fn skips(
         &self,
         cumulative: u64,

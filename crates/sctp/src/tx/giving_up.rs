@@ -1,8 +1,9 @@
 //! Abandoning messages of which part was sent (RFC 3758, section 3.5; RFC 7496, section 3).
 //!
-//! A message is judged when part of it would be sent or retransmitted, and, if its lifetime is over, when the peer
-//! reports it missing: not by the clock alone, since data in flight may still arrive. It is abandoned as a whole,
-//! including fragments acknowledged by gap and those not sent (section 3.5, rule A3).
+//! A message is judged when part of it would be sent or retransmitted, and, if its lifetime is
+//! over, when the peer reports it missing: not by the clock alone, since data in flight may still
+//! arrive. It is abandoned as a whole, including fragments acknowledged by gap and those not sent
+//! (section 3.5, rule A3).
 
 use core::ops::Range;
 
@@ -61,8 +62,8 @@ impl Sender {
         }
     }
 
-    /// Abandons lost data that must not be retransmitted. Examines as many units as make up `bytes` bytes of other
-    /// data.
+    /// Abandons lost data that must not be retransmitted. Examines as many units as make up `bytes`
+    /// bytes of other data.
     pub(super) fn give_up_lost(&mut self, now: Instant, path: PathId, bytes: usize) {
         let (mut from, mut left) = (0, bytes);
         while left > 0
@@ -79,7 +80,8 @@ impl Sender {
         self.advance_forward();
     }
 
-    /// Abandons data at the cumulative point that the peer reports missing, if its lifetime is over.
+    /// Abandons data at the cumulative point that the peer reports missing, if its lifetime is
+    /// over.
     fn give_up_missing(&mut self, now: Instant) {
         loop {
             self.advance_forward();
@@ -143,7 +145,8 @@ impl Sender {
         }
     }
 
-    /// Bytes of partly sent messages that are less important than `priority`, counted up to `enough`.
+    /// Bytes of partly sent messages that are less important than `priority`, counted up to
+    /// `enough`.
     pub(crate) fn evictable(&self, priority: u32, enough: usize) -> usize {
         let Some(partial) = &self.partial else { return 0 };
         let cumulative = self.recovery.ledger().cumulative();
@@ -162,8 +165,8 @@ impl Sender {
         bytes
     }
 
-    /// Abandons the least important partly sent message, if it is less important than `priority`; returns whether
-    /// there was one.
+    /// Abandons the least important partly sent message, if it is less important than `priority`;
+    /// returns whether there was one.
     pub(crate) fn evict(&mut self, priority: u32) -> bool {
         let partial = self.partial.as_ref();
         let least = partial.and_then(|partial| partial.less_important(priority).next());
@@ -218,8 +221,8 @@ impl Sender {
         }
     }
 
-    /// Processes an acknowledgement: data that it reports missing may be abandoned, and it may acknowledge a
-    /// report. `advanced`: the cumulative point moved.
+    /// Processes an acknowledgement: data that it reports missing may be abandoned, and it may
+    /// acknowledge a report. `advanced`: the cumulative point moved.
     pub(super) fn on_partial_acked(&mut self, now: Instant, advanced: bool) {
         self.give_up_missing(now);
         if let Some(partial) = &mut self.partial {
@@ -258,8 +261,8 @@ impl Sender {
         self.partial.as_mut()?.forward.on_timer(now)
     }
 
-    /// Updates the timer of FORWARD TSN, which runs while a report is unacknowledged and T3-rtx does not run (rule
-    /// C5).
+    /// Updates the timer of FORWARD TSN, which runs while a report is unacknowledged and T3-rtx
+    /// does not run (rule C5).
     #[inline]
     pub(crate) fn update_forward_timer(&mut self, now: Instant) {
         if let Some(partial) = &mut self.partial {

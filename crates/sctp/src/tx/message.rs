@@ -16,8 +16,8 @@ pub(super) const IDLE_CAPACITY: usize = 1;
 /// Number of dead messages behind a live one before they are removed.
 const DEAD_SPARE: usize = 64;
 
-/// Identifies a partly sent message while any of it is outstanding. Messages in DATA are numbered in the same way;
-/// the stream sequence number is the low half.
+/// Identifies a partly sent message while any of it is outstanding. Messages in DATA are numbered
+/// in the same way; the stream sequence number is the low half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MessageKey {
     pub(crate) stream: StreamId,
@@ -60,7 +60,8 @@ pub(crate) struct Fragment {
     pub(crate) immediate: bool,
     /// Condition under which the message may be abandoned.
     pub(crate) reliability: Reliability,
-    /// Whether the message came in parts, so that the application may abandon it before it is complete.
+    /// Whether the message came in parts, so that the application may abandon it before it is
+    /// complete.
     pub(crate) in_parts: bool,
     /// The application's own number of the message.
     pub(crate) context: u32,
@@ -72,7 +73,8 @@ pub(crate) struct Fragment {
     pub(crate) payload: Bytes,
 }
 
-/// Manner in which a message is sent: its [`SendOptions`] without the key, which few messages select.
+/// Manner in which a message is sent: its [`SendOptions`] without the key, which few messages
+/// select.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Manner {
     pub(crate) unordered: bool,
@@ -190,7 +192,8 @@ impl Queued {
             ppid: self.ppid,
             beginning,
             ending,
-            // Only the last fragment completes a message that the peer can deliver (RFC 7053, section 4).
+            // Only the last fragment completes a message that the peer can deliver (RFC 7053,
+            // section 4).
             immediate: self.options.immediate && ending,
             reliability: self.options.reliability,
             in_parts: self.is_in_parts(),
@@ -228,8 +231,8 @@ impl Queued {
     }
 }
 
-/// Messages in the order of acceptance. One that is removed from the middle leaves its place, which is cleared when
-/// it comes to the front or when such places are the majority.
+/// Messages in the order of acceptance. One that is removed from the middle leaves its place, which
+/// is cleared when it comes to the front or when such places are the majority.
 #[derive(Debug, Default)]
 pub(super) struct MessageQueue {
     queue: VecDeque<Queued>,

@@ -93,8 +93,8 @@ impl OutstandingChunk {
         &self.payload
     }
 
-    /// The fields before the user data without interleaving, where unordered messages have no number (RFC 9260,
-    /// section 3.3.1).
+    /// The fields before the user data without interleaving, where unordered messages have no
+    /// number (RFC 9260, section 3.3.1).
     pub(super) fn data(&self, tsn: Tsn) -> Data<[u8; 0]> {
         let unordered = self.flags.contains(DataFlags::UNORDERED);
         Data {
@@ -131,7 +131,8 @@ pub(super) fn ssn(mid: Mid) -> Ssn {
 pub(super) struct Outstanding {
     chunks: VecDeque<OutstandingChunk>,
     bytes: usize,
-    /// Acknowledged bytes of the message whose rest is outstanding: its chunks are slices of one allocation.
+    /// Acknowledged bytes of the message whose rest is outstanding: its chunks are slices of one
+    /// allocation.
     kept_along: usize,
 }
 

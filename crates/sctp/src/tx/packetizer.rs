@@ -1,5 +1,5 @@
-//! The DATA or I-DATA chunks of the next packet: retransmissions before new data, as far as the packet, the
-//! congestion window and the peer's window allow (RFC 9260, section 6.1).
+//! The DATA or I-DATA chunks of the next packet: retransmissions before new data, as far as the
+//! packet, the congestion window and the peer's window allow (RFC 9260, section 6.1).
 
 use base::Instant;
 use recovery::{Load, PathId, Ride, Space};
@@ -11,9 +11,9 @@ use super::sender::Sender;
 use crate::wire::chunk::DataFlags;
 use crate::wire::{DoesNotFit, KeyId, PacketBuilder, Tsn};
 
-/// Most outstanding chunks. Gap ack blocks reach 65,535 TSNs beyond the cumulative TSN ack, and no more ordered
-/// messages of a stream may be outstanding (RFC 9260, section 6.1), since their SSNs would repeat. The packet being
-/// built may add up to 3,275 chunks.
+/// Most outstanding chunks. Gap ack blocks reach 65,535 TSNs beyond the cumulative TSN ack, and no
+/// more ordered messages of a stream may be outstanding (RFC 9260, section 6.1), since their SSNs
+/// would repeat. The packet being built may add up to 3,275 chunks.
 const SEND_WINDOW: u64 = 60_000;
 
 /// Contents of the next packet with DATA, chosen by [`Sender::next_filling`] for a path.
@@ -38,8 +38,8 @@ impl Filling {
 }
 
 impl Sender {
-    /// Contents of an empty packet on `path`, if the windows allow any. `takes_new`: new data leaves on this path;
-    /// `no_delay`: a partly filled packet of it does not wait for more.
+    /// Contents of an empty packet on `path`, if the windows allow any. `takes_new`: new data
+    /// leaves on this path; `no_delay`: a partly filled packet of it does not wait for more.
     pub(crate) fn next_filling(
         &mut self,
         now: Instant,
@@ -48,8 +48,8 @@ impl Sender {
         no_delay: bool,
     ) -> Option<Filling> {
         self.give_up_before(now, path, takes_new);
-        // Section 6.1, rule C: retransmissions precede new data. During an outage new data probes the path first: if
-        // only acknowledgements are lost, the data arrives.
+        // Section 6.1, rule C: retransmissions precede new data. During an outage new data probes
+        // the path first: if only acknowledgements are lost, the data arrives.
         let mut again = self.recovery.next_again(path, 0);
         if again.is_some()
             && takes_new
@@ -173,8 +173,9 @@ impl Sender {
         any
     }
 
-    /// Appends copies of chunks in flight on `path`, by the policy, before a new chunk of `length` bytes: in the
-    /// order of TSNs (section 6.10), without a change of the protocol. The receiver drops duplicates.
+    /// Appends copies of chunks in flight on `path`, by the policy, before a new chunk of `length`
+    /// bytes: in the order of TSNs (section 6.10), without a change of the protocol. The
+    /// receiver drops duplicates.
     fn append_bundle(
         &mut self,
         now: Instant,
@@ -210,8 +211,8 @@ impl Sender {
         }
     }
 
-    /// Appends copies of chunks in flight on `path`, by the policy, after retransmissions, of which the last is the
-    /// one before unit `from`.
+    /// Appends copies of chunks in flight on `path`, by the policy, after retransmissions, of which
+    /// the last is the one before unit `from`.
     fn append_bundle_behind(&mut self, path: PathId, packet: &mut PacketBuilder<'_>, from: u64) {
         let (bytes, room) = (self.recovery.drafted_bytes() as u32, self.remaining(packet) as u32);
         let cost = self.cost_of_copies();
@@ -239,9 +240,9 @@ impl Sender {
         move |weight| (weight + overhead).next_multiple_of(4)
     }
 
-    /// Section 6.1, rule A: the peer's window has room for all data in flight, in the packet being built, and this
-    /// chunk; or there is no other data, and this chunk probes the window. At most [`SEND_WINDOW`] chunks are
-    /// outstanding.
+    /// Section 6.1, rule A: the peer's window has room for all data in flight, in the packet being
+    /// built, and this chunk; or there is no other data, and this chunk probes the window. At
+    /// most [`SEND_WINDOW`] chunks are outstanding.
     fn window_allows(&self, length: usize) -> bool {
         let drafted = self.recovery.drafted_bytes();
         let ledger = self.recovery.ledger();
@@ -252,8 +253,9 @@ impl Sender {
             || (drafted == 0 && self.recovery.ledger().flight_bytes() == 0)
     }
 
-    /// Nagle's rule (RFC 9260, section 6.1): with data in flight, a partly filled packet waits for more data. It
-    /// does not apply to the first data after an idle period, nor to the rest of a partly sent message.
+    /// Nagle's rule (RFC 9260, section 6.1): with data in flight, a partly filled packet waits for
+    /// more data. It does not apply to the first data after an idle period, nor to the rest of
+    /// a partly sent message.
     fn should_wait_for_more(&self, room: usize) -> bool {
         !self.flowing
             && self.queue.buffered() < room
@@ -292,8 +294,8 @@ impl Sender {
         debug_assert!(fits.is_ok(), "the fragment was cut to fit");
     }
 
-    /// Appends a copy of a unit in flight on another path to the packet for `path`; returns false if the packet or
-    /// the congestion window has no room.
+    /// Appends a copy of a unit in flight on another path to the packet for `path`; returns false
+    /// if the packet or the congestion window has no room.
     pub(crate) fn append_copy(
         &mut self,
         path: PathId,

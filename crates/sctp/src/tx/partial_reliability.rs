@@ -1,5 +1,5 @@
-//! Partly sent messages that may be abandoned (RFC 3758, section 3.5; RFC 7496, section 3), and abandoned ones.
-//! [`giving_up`](super::giving_up) abandons them.
+//! Partly sent messages that may be abandoned (RFC 3758, section 3.5; RFC 7496, section 3), and
+//! abandoned ones. [`giving_up`](super::giving_up) abandons them.
 
 use core::cmp::Reverse;
 use core::ops::Range;
@@ -15,14 +15,16 @@ use super::message::{Fragment, MessageKey};
 use super::outstanding::{Outstanding, OutstandingChunk};
 use super::send_options::{AbandonReason, Abandoned, Reliability};
 
-/// Most abandoned messages that wait to be reported one by one; of more only the number is reported.
+/// Most abandoned messages that wait to be reported one by one; of more only the number is
+/// reported.
 const UNTOLD_LIMIT: usize = 1024;
 
 /// Partly sent messages that may be abandoned, and the reports to the peer.
 #[derive(Debug, Default)]
 pub(super) struct PartialReliability {
     messages: BTreeMap<MessageKey, PartialMessage>,
-    /// Messages that may make room for others: the least important last, the oldest of equals last.
+    /// Messages that may make room for others: the least important last, the oldest of equals
+    /// last.
     priorities: BTreeSet<(u32, Reverse<u64>, MessageKey)>,
     pub(super) forward: Forward,
 }
@@ -40,7 +42,8 @@ pub(super) struct PartialMessage {
 }
 
 impl PartialMessage {
-    /// Reason for which the message must be abandoned now, after `transmissions` transmissions; `None` if not.
+    /// Reason for which the message must be abandoned now, after `transmissions` transmissions;
+    /// `None` if not.
     fn exhausted(&self, now: Instant, transmissions: u8) -> Option<AbandonReason> {
         match self.reliability {
             Reliability::Lifetime(lifetime) if now >= self.queued_at + lifetime => {
@@ -158,7 +161,8 @@ impl PartialReliability {
         Some((key, self.messages.get(&key)?.exhausted(now, ledger.transmissions(unit))?))
     }
 
-    /// Messages that are less important than `priority`, the least important first, with their units.
+    /// Messages that are less important than `priority`, the least important first, with their
+    /// units.
     pub(super) fn less_important(
         &self,
         priority: u32,

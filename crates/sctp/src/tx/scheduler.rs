@@ -1,8 +1,8 @@
 //! Stream schedulers (RFC 8260, section 3).
 //!
-//! Every scheduler assigns a [`Rank`] to a stream that begins to wait and to one that was served. The stream with
-//! the lowest rank is next. The choice costs the logarithm of the number of waiting streams, and a stream that does
-//! not wait costs nothing.
+//! Every scheduler assigns a [`Rank`] to a stream that begins to wait and to one that was served.
+//! The stream with the lowest rank is next. The choice costs the logarithm of the number of waiting
+//! streams, and a stream that does not wait costs nothing.
 
 mod first_come;
 mod priority;
@@ -14,20 +14,21 @@ pub(super) use self::rank::{Clock, Rank};
 
 /// Rule by which streams share the connection (SCTP_STREAM_SCHEDULER of RFC 8260, section 4.3.2).
 ///
-/// If messages [interleave](crate::Extensions::INTERLEAVING), the scheduler chooses for each fragment; otherwise a
-/// partly sent message is completed first.
+/// If messages [interleave](crate::Extensions::INTERLEAVING), the scheduler chooses for each
+/// fragment; otherwise a partly sent message is completed first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scheduler {
     /// Messages leave in the order in which they were accepted (SCTP_SS_FCFS, section 3.1).
     #[default]
     FirstCome,
-    /// The streams take turns, message by message or fragment by fragment (SCTP_SS_RR, section 3.2).
+    /// The streams take turns, message by message or fragment by fragment (SCTP_SS_RR, section
+    /// 3.2).
     RoundRobin,
-    /// The streams take turns, packet by packet; a packet bundles data of one stream, so that a lost packet delays
-    /// one stream only (SCTP_SS_RR_PKT, section 3.3).
+    /// The streams take turns, packet by packet; a packet bundles data of one stream, so that a
+    /// lost packet delays one stream only (SCTP_SS_RR_PKT, section 3.3).
     RoundRobinPerPacket,
-    /// The stream with the highest priority first; streams of equal priority take turns (SCTP_SS_PRIO, section
-    /// 3.4). See `set_stream_priority`.
+    /// The stream with the highest priority first; streams of equal priority take turns
+    /// (SCTP_SS_PRIO, section 3.4). See `set_stream_priority`.
     Priority,
     /// An equal number of bytes for each stream (SCTP_SS_FB, section 3.5).
     FairBandwidth,
@@ -43,8 +44,8 @@ pub(super) struct StreamValue {
     pub(super) weight: u16,
 }
 
-/// Default priority and weight of a stream: those of a data channel of the W3C's priority *low* (RFC 8831, section
-/// 6.4).
+/// Default priority and weight of a stream: those of a data channel of the W3C's priority *low*
+/// (RFC 8831, section 6.4).
 pub const DEFAULT_STREAM_VALUE: u16 = 256;
 
 impl Default for StreamValue {

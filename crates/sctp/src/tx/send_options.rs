@@ -9,21 +9,22 @@ use crate::wire::ids::{KeyId, StreamId};
 
 /// Reliability of a message: when it may be abandoned (RFC 7496; RFC 3758, section 4).
 ///
-/// A queued message may be abandoned whatever the peer supports. A partly sent one may only be abandoned if both
-/// sides agreed on [partial reliability](crate::Extensions::PARTIAL_RELIABILITY); otherwise it is retransmitted
-/// until it arrives.
+/// A queued message may be abandoned whatever the peer supports. A partly sent one may only be
+/// abandoned if both sides agreed on [partial reliability](crate::Extensions::PARTIAL_RELIABILITY);
+/// otherwise it is retransmitted until it arrives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reliability {
     /// Never: retransmitted until it arrives.
     #[default]
     Full,
-    /// After this time since its acceptance it is neither sent nor retransmitted (SCTP_PR_SCTP_TTL).
+    /// After this time since its acceptance it is neither sent nor retransmitted
+    /// (SCTP_PR_SCTP_TTL).
     Lifetime(Duration),
     /// Most retransmissions of the message; 0 means sent once (SCTP_PR_SCTP_RTX).
     Retransmissions(u32),
-    /// Importance of a message that is retransmitted as with [`Reliability::Full`], until the send buffer is full: then
-    /// it makes room for more important messages (SCTP_PR_SCTP_PRIO). A smaller number is more important, and a message
-    /// of any other kind counts as 0.
+    /// Importance of a message that is retransmitted as with [`Reliability::Full`], until the send
+    /// buffer is full: then it makes room for more important messages (SCTP_PR_SCTP_PRIO). A
+    /// smaller number is more important, and a message of any other kind counts as 0.
     Priority(u32),
 }
 
@@ -36,7 +37,8 @@ impl Reliability {
         }
     }
 
-    /// Instant at which a queued message accepted at `queued_at` expires, and the limit that causes it.
+    /// Instant at which a queued message accepted at `queued_at` expires, and the limit that causes
+    /// it.
     pub(crate) fn deadline(
         self,
         queued_at: Instant,
@@ -65,8 +67,9 @@ pub struct SendOptions {
     pub reliability: Reliability,
     /// A number of the application's own, never sent: [`Abandoned`] returns it.
     pub context: u32,
-    /// The shared key that authenticates the message, if the peer requires authenticated user data (SCTP_AUTHINFO
-    /// of RFC 6458, section 5.3.8); `None`: the key that is active when a packet leaves.
+    /// The shared key that authenticates the message, if the peer requires authenticated user data
+    /// (SCTP_AUTHINFO of RFC 6458, section 5.3.8); `None`: the key that is active when a
+    /// packet leaves.
     pub key: Option<KeyId>,
 }
 
@@ -127,8 +130,8 @@ pub enum SendError {
         /// Longest message that the association sends, in bytes.
         maximum: usize,
     },
-    /// The buffer is full, or this part would begin a message on a stream that is being reset: try again after
-    /// [`Event::Writable`](crate::Event::Writable).
+    /// The buffer is full, or this part would begin a message on a stream that is being reset: try
+    /// again after [`Event::Writable`](crate::Event::Writable).
     BufferFull,
     /// A message sent in parts is incomplete on this stream.
     MessageOpen,

@@ -1,8 +1,8 @@
 //! Queued messages, and their fragmentation (RFC 9260, sections 6.1, 6.6, 6.9).
 //!
-//! The queue returns fragments, never packets: the packetizer knows packet sizes and windows. In DATA chunks a
-//! partly sent message is completed before another begins, since its fragments have consecutive TSNs; I-DATA chunks
-//! may alternate (RFC 8260).
+//! The queue returns fragments, never packets: the packetizer knows packet sizes and windows. In
+//! DATA chunks a partly sent message is completed before another begins, since its fragments have
+//! consecutive TSNs; I-DATA chunks may alternate (RFC 8260).
 
 use std::collections::BTreeMap;
 
@@ -180,8 +180,8 @@ impl SendQueue {
         Some((key, message.queued_at, message.options))
     }
 
-    /// Cuts the next fragment, of `max_payload` bytes or the rest of its message if that is less; `None` if no
-    /// message is queued or `max_payload` is 0.
+    /// Cuts the next fragment, of `max_payload` bytes or the rest of its message if that is less;
+    /// `None` if no message is queued or `max_payload` is 0.
     pub(crate) fn next_fragment(&mut self, max_payload: usize) -> Option<Fragment> {
         let message = self.backlog.peek_mut().filter(|message| message.len() > 0)?;
         if max_payload == 0 {
@@ -189,7 +189,8 @@ impl SendQueue {
         }
         let mid = match message.mid() {
             Some(mid) => mid,
-            // Assigned when the first fragment leaves, so that a message dropped before leaves no hole.
+            // Assigned when the first fragment leaves, so that a message dropped before leaves no
+            // hole.
             None => {
                 if let Some(rare) = &mut self.rare {
                     let delay = rare.max_queueing_delay;
@@ -229,7 +230,8 @@ impl SendQueue {
         self.rare.as_ref()?.expiry.next()
     }
 
-    /// Removes a queued message that has expired, if any. Partly sent messages are not removed here.
+    /// Removes a queued message that has expired, if any. Partly sent messages are not removed
+    /// here.
     pub(crate) fn expire(&mut self, now: Instant) -> Option<Abandoned> {
         if self.rare.is_none() { None } else { self.remove_expired(now) }
     }

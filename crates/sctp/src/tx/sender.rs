@@ -1,9 +1,9 @@
-//! The sending side of an association: queued messages, outstanding chunks, and the peer's window (RFC 9260,
-//! sections 6.1 to 6.3).
+//! The sending side of an association: queued messages, outstanding chunks, and the peer's window
+//! (RFC 9260, sections 6.1 to 6.3).
 //!
-//! The ledger of `recovery` decides; this module holds the chunks and converts TSNs to units: the unit of a TSN is
-//! the 64-bit number whose low half is the TSN. [`packetizer`](super::packetizer) fills packets,
-//! [`acknowledged`](super::acknowledged) processes acknowledgements.
+//! The ledger of `recovery` decides; this module holds the chunks and converts TSNs to units: the
+//! unit of a TSN is the 64-bit number whose low half is the TSN. [`packetizer`](super::packetizer)
+//! fills packets, [`acknowledged`](super::acknowledged) processes acknowledgements.
 
 use std::sync::Arc;
 
@@ -58,7 +58,8 @@ pub(crate) struct Sender {
     pub(super) keys: DataKeys,
     /// Whether partly sent messages may be abandoned.
     pub(super) gives_up: bool,
-    /// Whether this burst began with nothing in flight, so that Nagle's rule does not hold it back.
+    /// Whether this burst began with nothing in flight, so that Nagle's rule does not hold it
+    /// back.
     pub(super) flowing: bool,
 }
 
@@ -155,8 +156,8 @@ impl Sender {
         self.pmdcs.into()
     }
 
-    /// Bytes of the next retransmission on `path` with its AUTH chunk, padded. They may exceed a packet if the path
-    /// MTU has fallen.
+    /// Bytes of the next retransmission on `path` with its AUTH chunk, padded. They may exceed a
+    /// packet if the path MTU has fallen.
     pub(crate) fn next_again_size(&self, path: PathId) -> usize {
         let next = self.recovery.next_again(path, 0);
         let chunk = |weight| (self.overhead() + weight as usize).next_multiple_of(4);
@@ -204,8 +205,8 @@ impl Sender {
         self.outstanding.bytes()
     }
 
-    /// Numbers of messages of which nothing was sent, and of those partly sent or not fully acknowledged, without
-    /// abandoned ones.
+    /// Numbers of messages of which nothing was sent, and of those partly sent or not fully
+    /// acknowledged, without abandoned ones.
     pub(crate) fn count_messages(&self) -> (u64, u64) {
         let (unsent, begun) = self.queue.count_messages();
         // A partly sent message is counted once, by its unsent rest.
@@ -236,7 +237,8 @@ impl Sender {
         self.outstanding.is_empty()
     }
 
-    /// Whether no data waits to be sent or retransmitted, and no partly sent message may be abandoned.
+    /// Whether no data waits to be sent or retransmitted, and no partly sent message may be
+    /// abandoned.
     #[inline]
     pub(crate) fn has_nothing_to_send(&self) -> bool {
         self.queue.peek_len().is_none()

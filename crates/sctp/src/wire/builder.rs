@@ -22,8 +22,9 @@ pub trait EmitChunk {
         0
     }
 
-    /// Appends its value: everything after the four bytes of type, flags and length, without final padding. A chunk
-    /// that may be shortened keeps to `room` bytes; if another takes more, the builder removes it.
+    /// Appends its value: everything after the four bytes of type, flags and length, without final
+    /// padding. A chunk that may be shortened keeps to `room` bytes; if another takes more, the
+    /// builder removes it.
     fn emit_value(self, buffer: &mut Vec<u8>, room: usize);
 }
 
@@ -58,16 +59,16 @@ pub struct PacketBuilder<'b> {
     signer: Option<Arc<Signer>>,
     /// Position of the AUTH chunk in the buffer, once there is one.
     auth: Option<usize>,
-    /// Destination of the last chunk's user data by reference: a multiple of four bytes, so that no padding
-    /// follows.
+    /// Destination of the last chunk's user data by reference: a multiple of four bytes, so that
+    /// no padding follows.
     tail: Option<&'b mut Option<Bytes>>,
 }
 
 impl<'b> PacketBuilder<'b> {
     /// Begins a packet of at most `max_size` bytes after the present contents of `buffer`.
     ///
-    /// `max_size` includes the common header; more than 65504 has no effect, and the header is written even if
-    /// `max_size` leaves no room for it.
+    /// `max_size` includes the common header; more than 65504 has no effect, and the header is
+    /// written even if `max_size` leaves no room for it.
     #[inline]
     pub fn start(buffer: &'b mut Vec<u8>, header: CommonHeader, max_size: usize) -> Self {
         let start = buffer.len();
@@ -83,24 +84,25 @@ impl<'b> PacketBuilder<'b> {
         PacketBuilder { buffer, start, max_size, signer: None, auth: None, tail: None }
     }
 
-    /// Lets the packet omit its checksum, for a driver that needs none, and put its last bytes by reference into
-    /// `tail`, which must be empty. No effect if a signer needs all bytes in one piece.
+    /// Lets the packet omit its checksum, for a driver that needs none, and put its last bytes by
+    /// reference into `tail`, which must be empty. No effect if a signer needs all bytes in one
+    /// piece.
     #[inline]
     pub fn gathering(mut self, tail: Option<&'b mut Option<Bytes>>) -> Self {
         self.tail = tail.filter(|_| self.signer.is_none());
         self
     }
 
-    /// Lets the signer authenticate the packet: an AUTH chunk precedes the first chunk of the types that it names,
-    /// and covers all chunks after it (RFC 4895, section 6.2).
+    /// Lets the signer authenticate the packet: an AUTH chunk precedes the first chunk of the types
+    /// that it names, and covers all chunks after it (RFC 4895, section 6.2).
     #[inline]
     pub fn signed(mut self, signer: Option<Arc<Signer>>) -> Self {
         self.signer = signer;
         self
     }
 
-    /// Whether a chunk that needs an AUTH chunk of this key may be appended, since a packet has one key; a chunk
-    /// that needs none may.
+    /// Whether a chunk that needs an AUTH chunk of this key may be appended, since a packet has one
+    /// key; a chunk that needs none may.
     #[inline]
     pub(crate) fn admits(&self, key: Option<KeyId>) -> bool {
         match (&self.signer, key) {
@@ -109,8 +111,8 @@ impl<'b> PacketBuilder<'b> {
         }
     }
 
-    /// Bytes that a further chunk may take, including header and padding: a multiple of four. An AUTH chunk that
-    /// may have to precede it is deducted.
+    /// Bytes that a further chunk may take, including header and padding: a multiple of four. An
+    /// AUTH chunk that may have to precede it is deducted.
     pub fn remaining(&self) -> usize {
         let auth = match (&self.signer, self.auth) {
             (Some(signer), None) => signer.auth_len(),
@@ -119,8 +121,8 @@ impl<'b> PacketBuilder<'b> {
         self.room().saturating_sub(auth)
     }
 
-    /// Bytes that a further chunk of this type may take, as [`PacketBuilder::remaining`]; an AUTH chunk is deducted
-    /// only if this type needs one.
+    /// Bytes that a further chunk of this type may take, as [`PacketBuilder::remaining`]; an AUTH
+    /// chunk is deducted only if this type needs one.
     pub fn remaining_for(&self, chunk_type: ChunkType) -> usize {
         let auth = if self.signer.is_some() { self.auth_len_before(chunk_type) } else { 0 };
         self.room().saturating_sub(auth)
@@ -164,7 +166,8 @@ impl<'b> PacketBuilder<'b> {
         self.append_parts(chunk, None)
     }
 
-    /// Appends a chunk whose value ends with `user_data`, which `chunk` does not contain, and its padding.
+    /// Appends a chunk whose value ends with `user_data`, which `chunk` does not contain, and its
+    /// padding.
     ///
     /// # Errors
     /// As [`PacketBuilder::append`].
@@ -220,8 +223,8 @@ impl<'b> PacketBuilder<'b> {
         Ok(())
     }
 
-    /// Signs the packet if a chunk in it requires that, writes the checksum unless the packet is gathered, and
-    /// returns the number of its bytes in the buffer.
+    /// Signs the packet if a chunk in it requires that, writes the checksum unless the packet is
+    /// gathered, and returns the number of its bytes in the buffer.
     #[inline]
     pub fn finish(mut self) -> usize {
         self.sign();

@@ -1,15 +1,17 @@
-//! CRC32c, the checksum of SCTP (RFC 9260, section 6.8 and appendix A), computed by the processor's instruction if
-//! it has one.
+//! CRC32c, the checksum of SCTP (RFC 9260, section 6.8 and appendix A), computed by the processor's
+//! instruction if it has one.
 
 /// Position of the checksum in a packet.
 pub(crate) const FIELD: core::ops::Range<usize> = 8..12;
 
-/// The first bytes of a packet, up to the end of the checksum field and a little further, at an aligned address. Their
-/// length keeps the alignment of the datagram's memory for the rest, as the processor's instruction prefers.
+/// The first bytes of a packet, up to the end of the checksum field and a little further, at an
+/// aligned address. Their length keeps the alignment of the datagram's memory for the rest, as the
+/// processor's instruction prefers.
 #[repr(align(16))]
 struct Beginning([u8; 16]);
 
-/// Most bytes of a packet that is copied to be summed in one piece: that costs less than a second call.
+/// Most bytes of a packet that is copied to be summed in one piece: that costs less than a second
+/// call.
 const SHORT: usize = 256;
 
 /// The correct checksum of `packet`, whose checksum field counts as 0.
@@ -32,15 +34,15 @@ fn compute_short(packet: &[u8]) -> u32 {
     crc32c::crc32c(copy)
 }
 
-/// The checksum in `packet`. CRC32c is least significant byte first, unlike all other fields (appendix A of RFC
-/// 9260 explains why).
+/// The checksum in `packet`. CRC32c is least significant byte first, unlike all other fields
+/// (appendix A of RFC 9260 explains why).
 pub(crate) fn carried(packet: &[u8]) -> Option<u32> {
     let field = packet.get(FIELD)?.first_chunk()?;
     Some(u32::from_le_bytes(*field))
 }
 
-/// Stands for the checksum of a packet within the process, whose driver needs none. Zero would mean that the packet
-/// has none on the wire (RFC 9653).
+/// Stands for the checksum of a packet within the process, whose driver needs none. Zero would mean
+/// that the packet has none on the wire (RFC 9653).
 const OMITTED: u32 = u32::MAX;
 
 /// Marks the checksum of `packet`, which has at least a common header, as omitted.

@@ -51,8 +51,8 @@ use super::parameter::Parameters;
 use super::registry::ChunkType;
 use raw::T_BIT;
 
-/// A row for each known chunk: its meaning, its type, its variant, and how the fixed fields of `raw`, which is part of `datagram`, are
-/// parsed.
+/// A row for each known chunk: its meaning, its type, its variant, and how the fixed fields of
+/// `raw`, which is part of `datagram`, are parsed.
 macro_rules! chunks {
     ($lifetime:lifetime $raw:ident $datagram:ident:
         $($(#[$meaning:meta])+ $number:ident $name:ident($chunk:ty) = $parsed:expr;)+) => {

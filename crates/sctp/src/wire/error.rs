@@ -15,7 +15,8 @@ pub enum Item {
     Cause,
 }
 
-/// Reason for which a packet, or part of it, was rejected. Small, so that it can be counted by kind.
+/// Reason for which a packet, or part of it, was rejected. Small, so that it can be counted by
+/// kind.
 ///
 /// The number beside an [`Item`] is its type or, for a cause, its code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,12 +13,12 @@ serial_number!(
 );
 
 serial_number!(
-    /// Message identifier: the number of a message in its stream with interleaving (RFC 8260).
+    /// Message identifier: the number of a message in its stream with interleaving (RFC 8260)
     Mid, u32, i32
 );
 
 serial_number!(
-    /// Fragment sequence number: the position of a fragment in its message with interleaving (RFC 8260).
+    /// Fragment sequence number: a fragment's place in its message, with interleaving (RFC 8260).
     Fsn, u32, i32
 );
 
@@ -40,8 +40,8 @@ pub struct StreamId(pub u16);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Ppid(pub u32);
 
-/// Identifies a key shared by both sides of an association (RFC 4895). Key 0 is empty unless both applications set
-/// it.
+/// Identifies a key shared by both sides of an association (RFC 4895). Key 0 is empty unless both
+/// applications set it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct KeyId(pub u16);
 

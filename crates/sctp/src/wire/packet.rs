@@ -22,7 +22,8 @@ use super::header::CommonHeader;
 use super::registry::ChunkType;
 use super::tlv::{self, TlvIter};
 
-/// A packet with a valid checksum, or without need of one. The contents of its chunks are not verified yet.
+/// A packet with a valid checksum, or without need of one. The contents of its chunks are not
+/// verified yet.
 #[derive(Clone, Debug)]
 pub struct Packet {
     header: CommonHeader,
@@ -35,16 +36,17 @@ impl Packet {
     /// Parses a datagram as a packet.
     ///
     /// # Errors
-    /// [`ParseError::PacketTooShort`], [`ParseError::BadChecksum`] or [`ParseError::ZeroPort`]. The checksum is
-    /// checked before anything that it protects. The length of a datagram need not be a multiple of four bytes:
-    /// some senders omit the padding of the last chunk.
+    /// [`ParseError::PacketTooShort`], [`ParseError::BadChecksum`] or [`ParseError::ZeroPort`]. The
+    /// checksum is checked before anything that it protects. The length of a datagram need not
+    /// be a multiple of four bytes: some senders omit the padding of the last chunk.
     pub fn parse(datagram: Bytes) -> Result<Packet, ParseError> {
         Packet::parse_if(datagram, |datagram| {
             checksum::carried(datagram) == Some(checksum::compute(datagram))
         })
     }
 
-    /// Parses a datagram with a checksum of zero as a packet: something else must vouch for it (RFC 9653).
+    /// Parses a datagram with a checksum of zero as a packet: something else must vouch for it (RFC
+    /// 9653).
     ///
     /// # Errors
     /// As [`Packet::parse`], and [`ParseError::BadChecksum`] if there is a checksum.
@@ -52,8 +54,9 @@ impl Packet {
         Packet::parse_if(datagram, Packet::is_without_checksum)
     }
 
-    /// Parses a datagram as a packet without checking the checksum: for captures, which are taken before a network
-    /// card writes it, never for packets from a network unless the driver vouches for them.
+    /// Parses a datagram as a packet without checking the checksum: for captures, which are taken
+    /// before a network card writes it, never for packets from a network unless the driver
+    /// vouches for them.
     ///
     /// # Errors
     /// As [`Packet::parse`], except that of the checksum.
@@ -61,8 +64,8 @@ impl Packet {
         Packet::parse_if(datagram, |_| true)
     }
 
-    /// Parses a datagram that a driver vouches for, in the form in which it was passed. If `tail` is not exactly
-    /// the user data of the last chunk, both are copied into one piece.
+    /// Parses a datagram that a driver vouches for, in the form in which it was passed. If `tail`
+    /// is not exactly the user data of the last chunk, both are copied into one piece.
     ///
     /// # Errors
     /// As [`Packet::parse_captured`].
@@ -133,8 +136,8 @@ impl Packet {
     }
 }
 
-/// Whether the last chunk of a packet's `head` is DATA or I-DATA and lacks exactly its user data of `tail` bytes.
-/// The part that an AUTH chunk covers must be in one piece.
+/// Whether the last chunk of a packet's `head` is DATA or I-DATA and lacks exactly its user data of
+/// `tail` bytes. The part that an AUTH chunk covers must be in one piece.
 fn lacks_user_data(head: &[u8], tail: usize) -> bool {
     let mut rest = head.get(CommonHeader::LENGTH..).unwrap_or_default();
     while let &[chunk_type, _flags, high, low, ..] = rest {
@@ -161,7 +164,8 @@ pub struct RawChunkIter<'a> {
 }
 
 impl<'a> RawChunkIter<'a> {
-    /// The chunks of a packet, whether or not it is verified, whose last bytes of user data are in `tail`.
+    /// The chunks of a packet, whether or not it is verified, whose last bytes of user data are in
+    /// `tail`.
     #[inline]
     pub(crate) fn of(packet: &'a [u8], tail: Option<&'a Bytes>) -> Self {
         let chunks = packet.get(CommonHeader::LENGTH..).unwrap_or_default();
@@ -169,7 +173,8 @@ impl<'a> RawChunkIter<'a> {
         RawChunkIter { tlvs, tail }
     }
 
-    /// The chunks up to the first malformed one, without AUTH: the packet's contents (RFC 4895, section 6.3).
+    /// The chunks up to the first malformed one, without AUTH: the packet's contents (RFC 4895,
+    /// section 6.3).
     #[inline]
     pub(crate) fn but_auth(self) -> impl Iterator<Item = RawChunk<'a>> {
         self.map_while(Result::ok).filter(|raw| raw.chunk_type != ChunkType::AUTH)

@@ -40,7 +40,8 @@ pub enum Parameter<'a> {
     Ipv6Address(Ipv6Addr),
     /// State cookie, in INIT ACK only: returned unchanged in COOKIE ECHO.
     StateCookie(&'a [u8]),
-    /// A parameter of the INIT, header included, that the sender did not recognize; in INIT ACK only.
+    /// A parameter of the INIT, header included, that the sender did not recognize; in INIT ACK
+    /// only.
     UnrecognizedParameter(&'a [u8]),
     /// Requested extension of the state cookie's lifetime, in whole milliseconds; in INIT only.
     CookiePreservative(Duration),
@@ -50,8 +51,8 @@ pub enum Parameter<'a> {
     SupportedAddressTypes(AddressTypes),
     /// The sender supports explicit congestion notification.
     EcnCapable,
-    /// The sender accepts packets with a checksum of zero if this method, by its number, detects errors instead
-    /// (RFC 9653).
+    /// The sender accepts packets with a checksum of zero if this method, by its number, detects
+    /// errors instead (RFC 9653).
     ZeroChecksumAcceptable(u32),
     /// The sender's random contribution to the keys (RFC 4895).
     Random(&'a [u8]),
@@ -170,8 +171,8 @@ impl<'a> Parameters<'a> {
     /// The first state cookie.
     ///
     /// # Errors
-    /// The error that ended the iteration before one was found, or that there is none: without it, an INIT ACK
-    /// cannot be answered.
+    /// The error that ended the iteration before one was found, or that there is none: without it,
+    /// an INIT ACK cannot be answered.
     pub fn state_cookie(&self) -> Result<&'a [u8], ParseError> {
         for parameter in self.iter() {
             if let Parameter::StateCookie(cookie) = parameter? {
@@ -181,7 +182,8 @@ impl<'a> Parameters<'a> {
         Err(ParseError::MissingParameter(ChunkType::INIT_ACK, ParameterType::STATE_COOKIE))
     }
 
-    /// The host name parameter, header included, which is answered with ABORT (RFC 9260, section 5.1.2).
+    /// The host name parameter, header included, which is answered with ABORT (RFC 9260, section
+    /// 5.1.2).
     pub fn host_name(&self) -> Option<&'a [u8]> {
         self.iter().find_map(|parameter| match parameter {
             Ok(Parameter::HostNameAddress(raw)) => Some(raw.bytes),

@@ -1,13 +1,14 @@
-//! Type numbers of chunks, parameters and causes, and the treatment of unrecognized ones (RFC 9260, sections 3.2,
-//! 3.2.1 and 3.3.10).
+//! Type numbers of chunks, parameters and causes, and the treatment of unrecognized ones (RFC 9260,
+//! sections 3.2, 3.2.1 and 3.3.10).
 
 use core::fmt;
 
-/// T: the packet carries the tag of its own sender, as the packet that it answers did (ABORT and SHUTDOWN COMPLETE; RFC
-/// 9260, section 8.5.1).
+/// T: the packet carries the tag of its own sender, as the packet that it answers did (ABORT and
+/// SHUTDOWN COMPLETE; RFC 9260, section 8.5.1).
 pub(super) const T_BIT: u8 = 0x01;
 
-/// A row for each number of a registry: its meaning, its constant, the number, and its name in its RFC.
+/// A row for each number of a registry: its meaning, its constant, the number, and its name in its
+/// RFC.
 macro_rules! numbers {
     ($registry:ident: $($(#[$meaning:meta])+ $constant:ident = $number:literal, $name:literal;)+) => {
         impl $registry {
@@ -83,8 +84,8 @@ numbers! { ChunkType:
 impl ChunkType {
     /// Treatment of an unrecognized chunk of this type.
     ///
-    /// ECNE and CWR are assigned and have no meaning without negotiation, so they are skipped, although their upper
-    /// bits demand to stop.
+    /// ECNE and CWR are assigned and have no meaning without negotiation, so they are skipped,
+    /// although their upper bits demand to stop.
     pub const fn unrecognized_action(self) -> UnrecognizedAction {
         match self {
             ChunkType::ECNE | ChunkType::CWR => UnrecognizedAction::Skip,
@@ -92,8 +93,8 @@ impl ChunkType {
         }
     }
 
-    /// Whether a chunk with these flags comes with the tag of its own sender, as a reflection of the packet that it answers
-    /// (RFC 9260, section 8.5.1, rules B and C).
+    /// Whether a chunk with these flags comes with the tag of its own sender, as a reflection of
+    /// the packet that it answers (RFC 9260, section 8.5.1, rules B and C).
     pub(crate) fn reflects_tag(self, flags: u8) -> bool {
         matches!(self, ChunkType::ABORT | ChunkType::SHUTDOWN_COMPLETE) && flags & T_BIT != 0
     }

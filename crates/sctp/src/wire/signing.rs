@@ -1,5 +1,5 @@
-//! Authentication of chunks on the wire (RFC 4895, sections 3 and 6): sets of chunk types, HMACs, and the signing
-//! of packets being built.
+//! Authentication of chunks on the wire (RFC 4895, sections 3 and 6): sets of chunk types, HMACs,
+//! and the signing of packets being built.
 
 use core::fmt;
 
@@ -108,8 +108,8 @@ impl Mac {
         }
     }
 
-    /// Whether `covered`, which begins with an AUTH chunk, is signed with this key. Takes constant time, wherever
-    /// the two differ.
+    /// Whether `covered`, which begins with an AUTH chunk, is signed with this key. Takes constant
+    /// time, wherever the two differ.
     pub(crate) fn verify(&self, covered: &[u8], hmac: &[u8]) -> bool {
         let behind = covered.get(AUTH_HEADER + self.len()..);
         let (Some(header), Some(behind)) = (covered.get(..AUTH_HEADER), behind) else {
@@ -157,13 +157,14 @@ pub struct Signer {
 }
 
 impl Signer {
-    /// A signer of chunks of `types` with the association shared key `secret`, which the peer knows as `key`;
-    /// `None` if the HMAC identifier is unknown.
+    /// A signer of chunks of `types` with the association shared key `secret`, which the peer knows
+    /// as `key`; `None` if the HMAC identifier is unknown.
     pub fn new(types: ChunkTypes, key: KeyId, hmac_id: HmacId, secret: &[u8]) -> Option<Signer> {
         Some(Signer { types, key, mac: Mac::new(hmac_id, secret)? })
     }
 
-    /// Bytes of the AUTH chunk before a chunk of this type: 0 if the peer accepts it unauthenticated.
+    /// Bytes of the AUTH chunk before a chunk of this type: 0 if the peer accepts it
+    /// unauthenticated.
     pub(crate) fn auth_len_before(&self, chunk_type: ChunkType) -> usize {
         if self.types.contains(chunk_type) { self.auth_len() } else { 0 }
     }

@@ -1,5 +1,5 @@
-//! The framing common to chunks, parameters and error causes (RFC 9260, sections 3.2, 3.2.1 and 3.3.10): 16 bits of
-//! type, 16 bits of length, a value, and padding to four bytes.
+//! The framing common to chunks, parameters and error causes (RFC 9260, sections 3.2, 3.2.1 and
+//! 3.3.10): 16 bits of type, 16 bits of length, a value, and padding to four bytes.
 //!
 //! ```text
 //!  0                   1                   2                   3
@@ -10,8 +10,8 @@
 //! +---------------------------------------------------------------+
 //! ```
 //!
-//! The padding of the last element may be missing, or be included in the length of the enclosing element: both
-//! occur in practice, and both are accepted.
+//! The padding of the last element may be missing, or be included in the length of the enclosing
+//! element: both occur in practice, and both are accepted.
 
 use super::error::{Item, ParseError};
 

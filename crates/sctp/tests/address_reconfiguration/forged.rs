@@ -33,7 +33,8 @@ impl Forge {
         Forge::with(sctp::EndpointOptions { accepted: movable(), ..Default::default() })
     }
 
-    /// A side that added `own` and deleted it again, both answered, and the serial number of its next request.
+    /// A side that added `own` and deleted it again, both answered, and the serial number of its
+    /// next request.
     fn with_deleted(own: SocketAddr) -> (Forge, u32) {
         let mut forge = Forge::new();
         let serial = forge.bench.tsn.0;
@@ -342,7 +343,8 @@ fn from_an_unknown_address_nothing_counts_but_an_asconf_that_adds_it() {
     assert!(forge.bench.give_bytes(wrong).is_empty());
     assert_eq!(forge.bench.state(), "ESTABLISHED");
     assert_eq!(forge.paths(), [(usual, true)]);
-    // The unspecified address stands for the packet's source: behind a NAT the peer does not know it.
+    // The unspecified address stands for the packet's source: behind a NAT the peer does not know
+    // it.
     let answers = forge.give(asconf(0, &[add("0.0.0.0")]));
     assert_eq!(refused(&answers[0], 0), Some(vec![]));
     // Section 5.3, rule D1: the HEARTBEAT to the address is in the same packet.
@@ -408,7 +410,8 @@ fn of_more_requests_than_an_answer_could_hold_the_first_are_done_and_the_others_
     let many: Vec<_> = (1..=9).map(request).collect();
     assert_eq!(forge.ask(0, &many), Some(vec![(9, 0xa1)]));
     assert_eq!(forge.paths().len(), 2);
-    // The answer is bounded: requests after a refused one that it does not mention are refused, too.
+    // The answer is bounded: requests after a refused one that it does not mention are refused,
+    // too.
     let many: Vec<_> = (1..=200).map(request).collect();
     let answers = forge.give(asconf(1, &many));
     let codes: Vec<_> = (9..=32).map(|number| (number, 0xa1)).collect();
@@ -425,8 +428,8 @@ fn third_parties_get_a_bounded_number_of_heartbeats_and_nothing_else() {
     let victims: Vec<String> = (1..=7).map(|n| format!("10.9.0.{n}")).collect();
     let victims: Vec<AddressRequest<'static>> = victims.iter().map(|text| add(text)).collect();
     let mut sent = forge.give(asconf(0, &victims));
-    // HB.Max.Burst: one of them in an RTO, which is a second at least, and one more where a path becomes
-    // potentially failed.
+    // HB.Max.Burst: one of them in an RTO, which is a second at least, and one more where a path
+    // becomes potentially failed.
     let is_heartbeat = |packet: &Vec<u8>| names(packet) == ["HEARTBEAT"];
     let mut times = vec![0; sent.iter().filter(|packet| is_heartbeat(packet)).count()];
     for at in 1..=300 {
@@ -597,8 +600,9 @@ fn an_abort_that_comes_to_an_address_being_deleted_is_ignored() {
 
 #[test]
 fn an_abort_that_comes_after_the_answer_to_an_address_that_was_deleted_is_ignored_too() {
-    // What left from the address before may reach the peer after the ASCONF that deletes it, and the ABORT that answers it
-    // this side after the answer to that ASCONF: each goes by a path of its own.
+    // What left from the address before may reach the peer after the ASCONF that deletes it, and
+    // the ABORT that answers it this side after the answer to that ASCONF: each goes by a path
+    // of its own.
     let second = address("10.9.0.2:9899");
     let (mut forge, next) = Forge::with_deleted(second);
     for t_bit in [true, false] {
@@ -681,7 +685,8 @@ fn parameters_of_asconf_in_an_init_are_passed_over() {
 
 #[test]
 fn parameters_of_init_in_an_asconf_change_nothing() {
-    // An address, a state cookie, Supported Extensions and Forward-TSN-Supported, between requests that are done.
+    // An address, a state cookie, Supported Extensions and Forward-TSN-Supported, between requests
+    // that are done.
     let strays: [&[u8]; 4] = [
         &[0, 5, 0, 8, 10, 7, 7, 7],
         &[0, 7, 0, 8, 1, 2, 3, 4],
@@ -815,7 +820,8 @@ fn an_answer_ends_the_timer_and_the_errors_that_it_counted() {
         assert_eq!(errors(&forge), (count, count));
     }
     assert_eq!(forge.bench.now, now + Duration::from_secs(3));
-    // Rules A5 and A6. The error that the answer lists is that of another correlation identifier: this request succeeded.
+    // Rules A5 and A6. The error that the answer lists is that of another correlation identifier:
+    // this request succeeded.
     let cause = Cause::UnrecognizedParameters(&[]);
     let other = AddressAnswer::Error { correlation: serial.0.wrapping_add(7), causes: [cause] };
     let sent = forge.give(AsconfAck { serial, answers: [other] });

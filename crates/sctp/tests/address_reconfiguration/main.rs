@@ -1,5 +1,5 @@
-//! RFC 5061: added and deleted addresses, in virtual time between two endpoints and by hand-made packets
-//! to one.
+//! RFC 5061: added and deleted addresses, in virtual time between two endpoints and by hand-made
+//! packets to one.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../support/mod.rs"]

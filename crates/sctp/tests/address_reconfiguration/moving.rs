@@ -55,8 +55,8 @@ fn an_asconf_fits_the_packets_of_the_smallest_path_and_no_data_rides_with_it() {
     let asconfs = mobile.sent_by(client).filter(|(_, sent)| sent.has(ChunkType::ASCONF));
     let asconfs: Vec<&Sent> = asconfs.map(|(_, sent)| sent).collect();
     assert_eq!(asconfs.len(), changes.len());
-    // The smallest path MTU (RFC 9260, section 7.3) less the headers of IPv6 and UDP, with the two addresses as long as
-    // IPv6's.
+    // The smallest path MTU (RFC 9260, section 7.3) less the headers of IPv6 and UDP, with the two
+    // addresses as long as IPv6's.
     let most = 576 - 40 - 8 - 2 * 12;
     assert!(asconfs.iter().all(|sent| sent.size <= most && !sent.has(ChunkType::DATA)));
 }
@@ -88,7 +88,8 @@ fn nothing_but_asconf_leaves_from_a_new_address_until_the_peer_took_note_of_it()
     }
     mobile.at(20_000);
     assert!(mobile.own(Added, AWAY));
-    // T4 is RTO.Min, 1 s; the second time it leaves from the new address, and its answer goes there.
+    // T4 is RTO.Min, 1 s; the second time it leaves from the new address, and its answer goes
+    // there.
     let (home, away) = (address(HOME), address(AWAY));
     let asconfs = mobile.times_of(client, ChunkType::ASCONF);
     assert_eq!(asconfs, [(0.0, home, there), (1_000.0, away, there)]);
@@ -104,8 +105,8 @@ fn nothing_leaves_from_an_address_once_the_peer_was_told_that_it_goes() {
     let (client, server) = (mobile.client, mobile.server);
     mobile.ask(Added, AWAY).unwrap();
     mobile.at(1_000);
-    // The first path still carries data when its address is deleted: the peer may process the deletion before the
-    // data arrives, which then comes from an unknown address.
+    // The first path still carries data when its address is deleted: the peer may process the
+    // deletion before the data arrives, which then comes from an unknown address.
     mobile.ask(Deleted, HOME).unwrap();
     mobile.send(client);
     mobile.send(server);

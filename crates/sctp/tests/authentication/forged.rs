@@ -46,7 +46,8 @@ fn no_bit_of_what_is_covered_can_be_changed() {
     let (mut bench, key) = bench(&[ChunkType::DATA]);
     let fill = |p: &mut PacketBuilder<'_>| p.append(data(0, 0, 0, b"x")).unwrap();
     let good = signed(bench.tag, &key, KeyId(0), HmacId::SHA_256, fill);
-    // Every bit but those of the AUTH chunk's type, which could become that of a chunk without AUTH.
+    // Every bit but those of the AUTH chunk's type, which could become that of a chunk without
+    // AUTH.
     for bit in 13 * 8..good.len() * 8 {
         let mut changed = good.clone();
         changed[bit / 8] ^= 1 << (bit % 8);

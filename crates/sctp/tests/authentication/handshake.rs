@@ -1,4 +1,5 @@
-//! COOKIE ECHO that is accepted only authenticated; losses, restarts, collisions; invalid parameters.
+//! COOKIE ECHO that is accepted only authenticated; losses, restarts, collisions; invalid
+//! parameters.
 
 use base::Machine;
 use netsim::LossModel;

@@ -1,5 +1,5 @@
-//! RFC 4895: chunks that are accepted only authenticated; in virtual time between two endpoints and by
-//! hand-made packets to one.
+//! RFC 4895: chunks that are accepted only authenticated; in virtual time between two endpoints and
+//! by hand-made packets to one.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../support/mod.rs"]

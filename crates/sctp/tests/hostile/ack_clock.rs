@@ -103,8 +103,8 @@ fn the_same_sack_again_and_again_moves_nothing() {
 
 #[test]
 fn gap_blocks_split_as_finely_as_can_be_open_no_window() {
-    // Every second TSN, one block more in each SACK: the cumulative point never moves, so that the window
-    // must not grow, and the missing data is soon declared lost, once.
+    // Every second TSN, one block more in each SACK: the cumulative point never moves, so that the
+    // window must not grow, and the missing data is soon declared lost, once.
     let (mut foe, mut sent) = loaded_in(100);
     let before = cwnd(&foe);
     let mut blocks = Vec::new();
@@ -186,7 +186,7 @@ fn a_sack_flood_is_answered_by_nothing_but_data_that_may_go() {
         packets_out += packets.len();
         note(&mut sent, &packets);
     }
-    // In one instant, with nothing acknowledged, a fast retransmission and what limited transmit and
-    // the freed flight allow.
+    // In one instant, with nothing acknowledged, a fast retransmission and what limited transmit
+    // and the freed flight allow.
     assert!(packets_out <= 16, "{packets_out} packets");
 }

@@ -82,7 +82,8 @@ fn a_thousand_listed_addresses_see_next_to_nothing_and_never_data() {
         IpAddr::V6(victim) => Parameter::Ipv6Address(*victim),
     });
     let id = open_listing(&mut bench, &mut sent, listed);
-    // A peer that falls silent while much data waits: the endpoint retransmits to its own address only.
+    // A peer that falls silent while much data waits: the endpoint retransmits to its own address
+    // only.
     let (payload, options) = (Bytes::from(vec![1; 100_000]), SendOptions::default());
     bench
         .endpoint
@@ -154,7 +155,8 @@ fn loopback_multicast_and_broadcast_addresses_in_a_list_get_nothing() {
 
 #[test]
 fn what_comes_from_nowhere_gets_no_answer() {
-    // Section 8.4, rule 1: an answer to a multicast or unspecified source would reach many hosts or this one.
+    // Section 8.4, rule 1: an answer to a multicast or unspecified source would reach many hosts or
+    // this one.
     let mut bench = Bench::listening();
     let nowhere = [
         "224.0.0.1:9899",
@@ -194,8 +196,9 @@ fn what_comes_from_nowhere_gets_no_answer() {
 
 #[test]
 fn a_listed_address_is_not_vouched_for_by_heartbeat_acks_without_its_nonce() {
-    // The peer names a victim, gets its own HEARTBEAT, and answers for the victim with what it saw there, also
-    // from the victim's address. Then it falls silent, so that the endpoint would go over to the victim.
+    // The peer names a victim, gets its own HEARTBEAT, and answers for the victim with what it saw
+    // there, also from the victim's address. Then it falls silent, so that the endpoint would
+    // go over to the victim.
     const ENOUGH: u32 = 300;
     let victim: std::net::Ipv4Addr = "10.9.0.1".parse().unwrap();
     let mut bench = Bench::listening();

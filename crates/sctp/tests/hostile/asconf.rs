@@ -1,5 +1,5 @@
-//! ASCONF and AUTH from a sender without the key: no address is added, deleted or made primary (RFC 5061,
-//! section 4.1.1; RFC 4895), whatever the number of requests.
+//! ASCONF and AUTH from a sender without the key: no address is added, deleted or made primary (RFC
+//! 5061, section 4.1.1; RFC 4895), whatever the number of requests.
 
 use base::Duration;
 use sctp::wire::VerificationTag;
@@ -13,8 +13,8 @@ const AUTH: u8 = 0x0f;
 const ASCONF: u8 = 0xc1;
 const ASCONF_ACK: u8 = 0x80;
 
-/// An association whose peer announced AUTH and ASCONF in its INIT, with a random number, the chunks
-/// that must be authenticated and the algorithms.
+/// An association whose peer announced AUTH and ASCONF in its INIT, with a random number, the
+/// chunks that must be authenticated and the algorithms.
 fn foe() -> Foe {
     let accepted = AssociationOptions {
         extensions: Extensions::ADDRESS_RECONFIGURATION,
@@ -42,8 +42,8 @@ fn foe() -> Foe {
     Foe::with(bench)
 }
 
-/// ASCONF number `serial` from the peer's address, asking for `kind` (add 0xc001, delete 0xc002, set primary
-/// 0xc004) of an address.
+/// ASCONF number `serial` from the peer's address, asking for `kind` (add 0xc001, delete 0xc002,
+/// set primary 0xc004) of an address.
 fn asconf(serial: u32, kind: u16, address: [u8; 4]) -> Vec<u8> {
     let mut value = PEER_TSN.0.wrapping_add(serial).to_be_bytes().to_vec();
     value.extend_from_slice(&[0, 5, 0, 8, 10, 0, 0, 1]);

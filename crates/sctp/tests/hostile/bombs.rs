@@ -1,5 +1,5 @@
-//! Packets with as many chunks as UDP can carry, and floods of small ones: the endpoint answers with no
-//! more bytes than it received, stays within its limits, and continues.
+//! Packets with as many chunks as UDP can carry, and floods of small ones: the endpoint answers
+//! with no more bytes than it received, stays within its limits, and continues.
 
 use base::Duration;
 use sctp::wire::Tsn;

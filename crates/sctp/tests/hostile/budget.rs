@@ -1,4 +1,5 @@
-//! Peers that make this side hold as much memory as they can: the sum over all associations has a limit.
+//! Peers that make this side hold as much memory as they can: the sum over all associations has a
+//! limit.
 
 use base::Duration;
 use sctp::wire::chunk::{DataFlags, IData};
@@ -14,7 +15,8 @@ use crate::support::wire::data;
 
 const LIMIT: usize = 16 << 20;
 
-/// Bytes that an association may hold in both directions in any state of the budget, with overhead and its own size.
+/// Bytes that an association may hold in both directions in any state of the budget, with overhead
+/// and its own size.
 const LEAST: usize = 16 << 10;
 
 const BEGINNING: DataFlags = DataFlags::BEGINNING;
@@ -135,7 +137,8 @@ fn what_is_sent_to_peers_that_close_their_windows_stays_within_the_budget() {
         crowd.round_trip(&mut thin);
     }
     assert!(taken < LIMIT + 100 * LEAST, "{taken}");
-    // A thin stream continues; a long message waits for memory, and its application is notified when there is some.
+    // A thin stream continues; a long message waits for memory, and its application is notified
+    // when there is some.
     let last = crowd.open(stranger(500));
     assert_eq!(crowd.send(last.id, 3_000), Ok(()));
     assert_eq!(crowd.send(last.id, 60_000), Err(SendError::BufferFull));
@@ -319,7 +322,8 @@ fn one_that_got_on_since_its_account_was_taken_is_not_ended_for_standing_still()
         mover.messages += 1;
     };
     (0..12).for_each(|_| give(&mut crowd, &mut mover));
-    // It holds as much as before, and has moved another hundred kilobytes: too few inputs for a new look.
+    // It holds as much as before, and has moved another hundred kilobytes: too few inputs for a new
+    // look.
     for _ in 0..16 {
         assert!(
             crowd
@@ -358,7 +362,8 @@ fn what_a_library_keeps_for_an_association_counts() {
 const INTERLEAVES: &[Parameter<'static>] =
     &[Parameter::ForwardTsnSupported, Parameter::SupportedExtensions(&[192, 64, 194])];
 
-/// Many peers of one kind, the endpoint's figure of what they hold, and the bytes requested from the allocator.
+/// Many peers of one kind, the endpoint's figure of what they hold, and the bytes requested from
+/// the allocator.
 fn figure(kind: &str, accepted: AssociationOptions, make: impl Fn(&mut Crowd, &mut Member)) {
     let mut kept = None;
     let used = memory(|| {

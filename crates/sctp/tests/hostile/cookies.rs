@@ -128,8 +128,9 @@ fn a_cookie_replayed_after_its_association_ended_is_worthless_once_stale() {
 
 #[test]
 fn cookies_of_a_lost_race_do_not_restart_an_association() {
-    // INITs that came while there was no association carry no tie-tags: their cookies, however good the
-    // signature, must neither restart nor replace the one that was set up first (table 12, action C).
+    // INITs that came while there was no association carry no tie-tags: their cookies, however good
+    // the signature, must neither restart nor replace the one that was set up first (table 12,
+    // action C).
     let mut bench = Bench::listening();
     let early: Vec<(Vec<u8>, VerificationTag)> =
         (0..50).map(|index| (bench.init(VerificationTag(500 + index)), bench.tag)).collect();

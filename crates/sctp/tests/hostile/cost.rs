@@ -105,7 +105,8 @@ fn of_several_sacks_in_a_packet_one_counts() {
         duplicate_tsns: [],
     };
     bench.give_right(|packet| {
-        // Reported and revoked as many times as fit: each would cost a walk over the outstanding data.
+        // Reported and revoked as many times as fit: each would cost a walk over the outstanding
+        // data.
         while packet.append(sack(vec![GapAckBlock { start: 2, end: 4 }])).is_ok()
             && packet.append(sack(Vec::new())).is_ok()
         {}

@@ -19,7 +19,8 @@ pub(crate) struct Crowd {
     /// Leaves messages unread.
     pub(crate) deaf: bool,
     heard: usize,
-    /// The message of each association that could not be returned yet: no further one is read before it leaves.
+    /// The message of each association that could not be returned yet: no further one is read
+    /// before it leaves.
     waiting: BTreeMap<AssociationId, Message>,
 }
 
@@ -79,7 +80,8 @@ impl Crowd {
         Crowd { bench, deaf: false, heard: 0, waiting: BTreeMap::new() }
     }
 
-    /// The handshake of a peer; returns the answer to its COOKIE ECHO if that set up no association.
+    /// The handshake of a peer; returns the answer to its COOKIE ECHO if that set up no
+    /// association.
     pub(crate) fn try_open(&mut self, remote: SocketAddr) -> Result<Member, Vec<Vec<u8>>> {
         self.try_open_with(remote, &[])
     }
@@ -178,8 +180,8 @@ impl Crowd {
         }
     }
 
-    /// An honest peer's message arrives, and its answer leaves at the same instant: the peer's stream is as fast as
-    /// before.
+    /// An honest peer's message arrives, and its answer leaves at the same instant: the peer's
+    /// stream is as fast as before.
     #[track_caller]
     pub(crate) fn round_trip(&mut self, member: &mut Member) {
         let deaf = core::mem::replace(&mut self.deaf, false);
@@ -197,7 +199,8 @@ impl Crowd {
         self.deaf = deaf;
     }
 
-    /// Asserts that `peers` honest peers are set up, each from an address of its own, and served within a second.
+    /// Asserts that `peers` honest peers are set up, each from an address of its own, and served
+    /// within a second.
     #[track_caller]
     pub(crate) fn serves_honest_peers(&mut self, peers: u32) -> Vec<Member> {
         let begun = self.bench.now;
@@ -227,7 +230,8 @@ impl Crowd {
         self.bench.now
     }
 
-    /// Number of associations of which the application was told that they failed for lack of memory or places.
+    /// Number of associations of which the application was told that they failed for lack of memory
+    /// or places.
     pub(crate) fn told_of_loss(&self) -> usize {
         let lost = Event::Failed(Failure::OutOfResource);
         self.bench.events.iter().filter(|(_, event)| *event == lost).count()

@@ -1,5 +1,5 @@
-//! Extensions used by a hostile peer: FORWARD TSN and I-FORWARD-TSN, I-DATA, RE-CONFIG, all of which
-//! are negotiated.
+//! Extensions used by a hostile peer: FORWARD TSN and I-FORWARD-TSN, I-DATA, RE-CONFIG, all of
+//! which are negotiated.
 
 use base::Duration;
 use sctp::wire::chunk::{Init, ReconfigParameter};
@@ -390,7 +390,8 @@ fn a_reset_that_never_gets_its_answer_is_asked_for_as_often_as_data_and_no_more(
                 reconfig(&mut foe, 16, &value);
             }
         }
-        // Silence ends the association as for data; otherwise the request is repeated after each RTO.
+        // Silence ends the association as for data; otherwise the request is repeated after each
+        // RTO.
         let (state, most) = if says.is_none() { ("CLOSED", 12) } else { ("ESTABLISHED", 610) };
         assert_eq!(foe.bench.state(), state);
         assert!(asked <= most, "{asked} packets");

@@ -1,4 +1,5 @@
-//! Floods from hosts without an association: no state is kept, and each packet has a bounded answer.
+//! Floods from hosts without an association: no state is kept, and each packet has a bounded
+//! answer.
 
 use base::{DatagramMeta, Duration, Ecn, Machine};
 use sctp::EndpointOptions;

@@ -11,8 +11,8 @@ use crate::support::wire::{Bench, PEER_TAG, data};
 /// Bytes that the endpoint's receive buffer has in these tests.
 const BUFFER: u32 = 200_000;
 
-/// Real memory for each byte of buffer: a chunk is charged an estimate of its overhead, and twice the
-/// buffer may be charged.
+/// Real memory for each byte of buffer: a chunk is charged an estimate of its overhead, and twice
+/// the buffer may be charged.
 const BOUND: u64 = 4 * BUFFER as u64;
 
 fn foe(max_message_size: usize) -> Foe {
@@ -85,8 +85,8 @@ fn a_message_that_never_ends_in_crumbs_is_refused_when_the_buffer_is_full() {
 
 #[test]
 fn beginnings_without_ends_beyond_a_gap_fill_the_buffer_and_no_more() {
-    // TSN 0 never comes; each chunk begins a message on another stream and none ends. Every second TSN
-    // is left out, which is as many gap ack blocks as can be.
+    // TSN 0 never comes; each chunk begins a message on another stream and none ends. Every second
+    // TSN is left out, which is as many gap ack blocks as can be.
     for size in [1, 100, 1_400] {
         let mut foe = foe(1 << 20);
         let mut answered = 0;

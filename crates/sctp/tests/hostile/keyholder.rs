@@ -1,5 +1,5 @@
-//! ASCONF from a lying peer with the key (RFC 5061): whatever it claims about its addresses, no other host
-//! gets more than a few heartbeats, and requests without a valid AUTH are ignored.
+//! ASCONF from a lying peer with the key (RFC 5061): whatever it claims about its addresses, no
+//! other host gets more than a few heartbeats, and requests without a valid AUTH are ignored.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -305,7 +305,8 @@ fn addresses_that_cannot_be_a_peers_are_never_taken() {
         }
     }
     assert_eq!(holder.changes(), 0);
-    // Of the source twice, by itself and as the unspecified address, although it is an address of the peer already.
+    // Of the source twice, by itself and as the unspecified address, although it is an address of
+    // the peer already.
     holder.ask(serial, &[add("0.0.0.0"), add(&home.to_string()), primary("0.0.0.0")]);
     assert_eq!(holder.addresses(), [home]);
     holder.foe.association_works(0, 0);

@@ -1,6 +1,6 @@
-//! Bad packets in every state, whole transfers over a hostile network under every preset, and hostile peers and
-//! third parties: each attack has a bounded cost, does not affect other associations, and
-//! an honest transfer afterwards still completes.
+//! Bad packets in every state, whole transfers over a hostile network under every preset, and
+//! hostile peers and third parties: each attack has a bounded cost, does not affect other
+//! associations, and an honest transfer afterwards still completes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../support/mod.rs"]

@@ -1,5 +1,5 @@
-//! Parameters, causes and extension chunks with false lengths, in every place where a peer or a third party can
-//! put them.
+//! Parameters, causes and extension chunks with false lengths, in every place where a peer or a
+//! third party can put them.
 
 use base::{Duration, Machine, Purpose, RandomStream};
 use proptest::prelude::*;
@@ -104,7 +104,8 @@ fn causes_whose_lengths_lie_are_no_news() {
         }
     }
     foe.association_works(0, 0);
-    // An ABORT ends the association whatever its causes are, and the event contains only what it has.
+    // An ABORT ends the association whatever its causes are, and the event contains only what it
+    // has.
     for claimed in [0u16, 3, 4, 200, u16::MAX] {
         let mut foe = Foe::new();
         foe.chunk(6, 0, &parameter(12, claimed, 2));
@@ -122,7 +123,8 @@ fn no_chunk_of_any_type_or_length_from_a_stranger_gets_more_than_it_brought() {
                 let size = datagram.len();
                 let answers = bench.give_bytes(datagram);
                 assert!(answers.len() <= 1);
-                // INIT ACK with its cookie is longer than an INIT; nothing else is longer than its cause.
+                // INIT ACK with its cookie is longer than an INIT; nothing else is longer than its
+                // cause.
                 let allowed = if chunk_type == 1 { 400 } else { size.max(16) };
                 assert!(bytes(&answers) <= allowed, "type {chunk_type}, {length} bytes");
             }

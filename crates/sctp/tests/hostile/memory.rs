@@ -19,8 +19,8 @@ use self::pair::Pair;
 
 const ASSOCIATIONS: u32 = 2000;
 
-/// Bytes of an association and end, tables of the endpoint included: after the set-up, and after four messages of 100
-/// bytes.
+/// Bytes of an association and end, tables of the endpoint included: after the set-up, and after
+/// four messages of 100 bytes.
 fn bytes(policy: RecoveryPolicy) -> (i64, i64) {
     let options = AssociationOptions { policy: Arc::new(policy), ..AssociationOptions::default() };
     let mut kept = None;

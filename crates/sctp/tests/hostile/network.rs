@@ -60,8 +60,8 @@ fn size(index: usize) -> usize {
 
 fn run(policy: RecoveryPolicy, weather: &Weather, seed: u64, unordered: bool) {
     let links = Directions::both(link(weather));
-    // With the limits of the RFC, one in some thousand of the worst runs loses eleven round trips in a row and
-    // fails, as the RFC allows.
+    // With the limits of the RFC, one in some thousand of the worst runs loses eleven round trips
+    // in a row and fails, as the RFC allows.
     let stubborn = AssociationOptions {
         association_max_retrans: 40,
         max_init_retransmits: 40,

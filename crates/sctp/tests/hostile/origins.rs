@@ -30,7 +30,8 @@ impl TransmitBuffer for Sent {
     }
 }
 
-/// Gives the endpoint a packet of `origin` from the one address; the answers, with those for whom alone they are.
+/// Gives the endpoint a packet of `origin` from the one address; the answers, with those for whom
+/// alone they are.
 fn give(bench: &mut Bench, origin: Option<Origin>, bytes: Vec<u8>) -> Vec<Sent> {
     let (local, remote) = (address(SERVER), bench.remote);
     let meta = DatagramMeta { local, remote, ecn: Ecn::NotEct, origin };
@@ -49,7 +50,8 @@ fn fill(tag: VerificationTag, fill: impl FnOnce(&mut PacketBuilder<'_>)) -> Vec<
     packet(PEER_PORT, PORT, tag, fill)
 }
 
-/// The host `origin` sets an association up with `tag` as its own; the endpoint's tag and the association.
+/// The host `origin` sets an association up with `tag` as its own; the endpoint's tag and the
+/// association.
 fn set_up(
     bench: &mut Bench,
     origin: Option<Origin>,

@@ -1,5 +1,5 @@
-//! Truncated, oversized, bit-flipped, random and replayed packets in every state: no panic, no change
-//! before verification, bounded memory, and the association still works afterwards.
+//! Truncated, oversized, bit-flipped, random and replayed packets in every state: no panic, no
+//! change before verification, bounded memory, and the association still works afterwards.
 
 use base::{DatagramMeta, Duration, Ecn, Instant, Machine, Purpose, RandomStream};
 use bytes::Bytes;

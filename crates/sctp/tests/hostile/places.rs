@@ -1,4 +1,5 @@
-//! Peers that set up as many associations as they can: from one address, from many, with and without a message.
+//! Peers that set up as many associations as they can: from one address, from many, with and
+//! without a message.
 
 use base::{Duration, Machine as _};
 use sctp::EndpointOptions;
@@ -171,7 +172,8 @@ fn one_that_was_driven_out_is_told_why_and_so_is_the_application() {
     crowd.bench.endpoint.release(first.id);
 }
 
-/// INITs of `count` strangers before the driver asks for packets: sizes of the answers, and the number of those dropped.
+/// INITs of `count` strangers before the driver asks for packets: sizes of the answers, and the
+/// number of those dropped.
 fn burst(count: u32) -> (Vec<usize>, u64) {
     let mut crowd = crowd(10);
     let meta = |remote| base::DatagramMeta {

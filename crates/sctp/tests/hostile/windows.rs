@@ -1,5 +1,5 @@
-//! No new data leaves beyond the congestion window, except for what exceeds it by less than a packet, or
-//! beyond the peer's window, except for a probe with nothing else in flight.
+//! No new data leaves beyond the congestion window, except for what exceeds it by less than a
+//! packet, or beyond the peer's window, except for a probe with nothing else in flight.
 
 use base::{Duration, Probability};
 use netsim::LinkConfig;

@@ -1,11 +1,11 @@
 //! The set-up over networks that lose 30 % of all packets each way.
 //!
-//! An INIT and its answer both arrive with probability 0.49, and so do COOKIE ECHO and COOKIE ACK. With
-//! `linear_setup` of 4 and RTO.Initial of 1 s either leaves at 0, 1, 2, 3, 4, 5 and 7 s of its phase, if no
-//! timeout is measured, so that within ten seconds an attempt fails with a probability of about 0.020: the sum
-//! over the INITs i, at t, of 0.49 0.51^i 0.51^n(10 - t), n(s) COOKIE ECHOs leaving within s, and 0.51^7 for no INIT
-//! ACK at all. Where the first INIT was answered, the measured timeout makes it less. With a timeout that doubles at
-//! once it is 0.152.
+//! An INIT and its answer both arrive with probability 0.49, and so do COOKIE ECHO and COOKIE ACK.
+//! With `linear_setup` of 4 and RTO.Initial of 1 s either leaves at 0, 1, 2, 3, 4, 5 and 7 s of its
+//! phase, if no timeout is measured, so that within ten seconds an attempt fails with a probability
+//! of about 0.020: the sum over the INITs i, at t, of 0.49 0.51^i 0.51^n(10 - t), n(s) COOKIE ECHOs
+//! leaving within s, and 0.51^7 for no INIT ACK at all. Where the first INIT was answered, the
+//! measured timeout makes it less. With a timeout that doubles at once it is 0.152.
 
 use base::{Duration, Instant, Probability};
 use netsim::topology::Directions;
@@ -18,8 +18,8 @@ use crate::support::{Pair, RTT, half, options};
 
 const CLIENTS: u64 = 10_000;
 
-/// Number of the [`CLIENTS`] that are not set up within ten seconds, and the most packets that one of them sent in the
-/// meantime.
+/// Number of the [`CLIENTS`] that are not set up within ten seconds, and the most packets that one
+/// of them sent in the meantime.
 fn failures(policy: &RecoveryPolicy) -> (u64, usize) {
     let (mut failed, mut most) = (0, 0);
     let own: AssociationOptions = options(policy.clone());

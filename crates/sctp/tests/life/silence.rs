@@ -82,7 +82,8 @@ fn an_idle_peer_that_dies_is_given_up_within_half_a_minute_under_every_preset() 
         pair.send(vec![1; 100]).unwrap();
         run_to(&mut pair, 200);
         let (at, _) = end(&pair).unwrap();
-        // The silence begins with the last sign of life, at most the 3/36 before in which none is asked for.
+        // The silence begins with the last sign of life, at most the 3/36 before in which none is
+        // asked for.
         let latest = at_s(100) + LIMIT;
         assert!((latest.before(STEP * 4)..=latest).contains(&at), "{policy}: {at}");
     }
@@ -167,7 +168,8 @@ fn an_idle_association_costs_a_heartbeat_and_its_answer_every_twelfth_whichever_
     let mut pair = pair_with(watchful(), watchful(), &[]);
     run_to(&mut pair, 3_600);
     let all = pair.sim.checker().sent.len();
-    // 2.5 s of silence, and what is asked arrives: 1,440 questions an hour at most, and their answers.
+    // 2.5 s of silence, and what is asked arrives: 1,440 questions an hour at most, and their
+    // answers.
     assert!((2 * 1_300..=2 * 1_440 + 4).contains(&all), "{all} packets");
     assert_eq!(end(&pair), None);
     let bytes: usize = pair.sim.checker().sent.iter().map(|sent| sent.size).sum();

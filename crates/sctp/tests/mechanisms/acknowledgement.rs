@@ -55,8 +55,9 @@ fn the_i_bit_makes_a_delayed_receiver_answer_at_once() {
 fn while_thin_only_data_with_nothing_behind_it_asks_for_a_sack() {
     let mut policy = delayed();
     policy.acknowledgement.request_immediate = ImmediateRequest::WhileThin;
-    // A single message: at once. Of six at a time, three packets of two chunks, the last packet alone asks, since further
-    // packets follow the others; the receiver answers every second packet anyway.
+    // A single message: at once. Of six at a time, three packets of two chunks, the last packet
+    // alone asks, since further packets follow the others; the receiver answers every second
+    // packet anyway.
     assert_eq!(sacks(policy.clone(), &[300_000]).0, [350_000.0]);
     let mut thick = policy;
     thick.thin = ThinDetector::Off;
@@ -65,7 +66,8 @@ fn while_thin_only_data_with_nothing_behind_it_asks_for_a_sack() {
 
 #[test]
 fn a_peer_that_delays_sacks_does_not_make_thin_send_everything_twice() {
-    // RTT 100 ms, SACKs delayed by 200 ms, RTO 200 ms: without the I bit the timer beats every SACK.
+    // RTT 100 ms, SACKs delayed by 200 ms, RTO 200 ms: without the I bit the timer beats every
+    // SACK.
     let run = |request| {
         let mut policy = RecoveryPolicy::sctp_thin_paper();
         policy.acknowledgement.request_immediate = request;

@@ -57,8 +57,8 @@ fn retransmissions_are_counted_by_order() {
 
 #[test]
 fn a_thick_stream_doubles_its_timeout() {
-    // Ten packets in flight, everything lost from 500 ms on: T3 expires at 590 + 1000 ms, and the next
-    // time two seconds later.
+    // Ten packets in flight, everything lost from 500 ms on: T3 expires at 590 + 1000 ms, and the
+    // next time two seconds later.
     for while_thin in [ThinBackoff::Exponential, ThinBackoff::Linear] {
         let policy = backoff(while_thin, ErrorCounting::EveryExpiry);
         let blackout = T0 + Duration::from_millis(500)..T0 + Duration::from_millis(3_000);

@@ -59,7 +59,8 @@ fn the_next_message_brings_a_lost_one_without_any_retransmission() {
         let pair = run(policy, &[2], AT);
         pair.server().messages[1].0.since(T0).as_millis()
     };
-    // In the packet of the third message, sent at 80 ms; otherwise the retransmission timer resends it.
+    // In the packet of the third message, sent at 80 ms; otherwise the retransmission timer resends
+    // it.
     assert_eq!(second(bundling(1, BundleReaction::Ignore)), 130);
     assert!(second(plain()) > 1000);
     let pair = run(bundling(1, BundleReaction::Ignore), &[2], AT);
@@ -96,8 +97,8 @@ fn a_thick_stream_bundles_nothing() {
     pair.assert_sent(&[(0, &[0]), (40_000, &[0, 1]), (80_000, &[2]), (120_000, &[3])]);
 }
 
-/// Ten messages, one each 20 ms; the packets with the second one are lost, so that the third miss indication
-/// retransmits it at 200 ms.
+/// Ten messages, one each 20 ms; the packets with the second one are lost, so that the third miss
+/// indication retransmits it at 200 ms.
 fn sent_again(on_retransmission: bool) -> Pair {
     let mut policy = bundling(1, BundleReaction::Ignore);
     if let Some(bundling) = &mut policy.redundancy.bundling {

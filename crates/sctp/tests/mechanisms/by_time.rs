@@ -21,8 +21,8 @@ fn probes(max_ack_delay: u64) -> RecoveryPolicy {
     policy
 }
 
-/// Time of the first message's retransmission, which is lost at first, if `count` messages leave at intervals of `every`
-/// microseconds.
+/// Time of the first message's retransmission, which is lost at first, if `count` messages leave at
+/// intervals of `every` microseconds.
 fn first_again(policy: RecoveryPolicy, count: u64, every: u64) -> f64 {
     let mut pair = Pair::established(policy, &[1]);
     pair.send_at(100, (0..count).map(|index| index * every));
@@ -33,7 +33,8 @@ fn first_again(policy: RecoveryPolicy, count: u64, every: u64) -> f64 {
 
 #[test]
 fn rack_waits_a_quarter_of_the_round_trip_for_what_may_be_reordered_and_no_longer() {
-    // The second message's SACK comes at 140 ms: the first has been gone for 140 ms, more than 100 + 25.
+    // The second message's SACK comes at 140 ms: the first has been gone for 140 ms, more than 100
+    // + 25.
     assert_eq!(first_again(rack(), 2, 40_000), 140_000.0);
     // At 110 ms it has not: its timer ends at 125 ms, without another SACK.
     assert_eq!(first_again(rack(), 2, 10_000), 125_000.0);
@@ -52,8 +53,8 @@ fn while_thin_one_report_may_do_for_rack_too() {
 
 #[test]
 fn rack_finds_a_lost_retransmission() {
-    // Messages every 40 ms; the first is lost, and so is its repetition at 140 ms. The message of 160 ms was
-    // sent after that; its SACK comes at 260 ms.
+    // Messages every 40 ms; the first is lost, and so is its repetition at 140 ms. The message of
+    // 160 ms was sent after that; its SACK comes at 260 ms.
     let run = |policy| {
         let mut pair = Pair::established(policy, &[1, 5]);
         pair.send_at(100, (0..8).map(|index| index * 40_000));
@@ -85,8 +86,8 @@ fn a_lone_message_that_is_lost_is_probed_for_after_two_round_trips_and_the_peers
 
 #[test]
 fn a_probe_repeats_the_last_packet_and_its_sack_tells_rack_of_the_others() {
-    // Both messages are lost. The probe is due 200 ms after the second one left; its SACK, at 350 ms, shows
-    // the hole in front.
+    // Both messages are lost. The probe is due 200 ms after the second one left; its SACK, at 350
+    // ms, shows the hole in front.
     let mut pair = Pair::established(probes(0), &[1, 2]);
     pair.send_at(100, [0, 50_000]);
     pair.at(3_000_000);
@@ -113,7 +114,8 @@ fn an_acknowledgement_in_time_keeps_the_probe_from_leaving() {
 
 #[test]
 fn a_timeout_that_was_needless_is_taken_back_when_the_peer_says_so() {
-    // The SACK is lost: the timer resends after 1 s, and the next SACK reports a duplicate at 1100 ms.
+    // The SACK is lost: the timer resends after 1 s, and the next SACK reports a duplicate at 1100
+    // ms.
     let run = |undo| {
         let mut policy = plain();
         policy.congestion.undo = undo;
@@ -143,8 +145,8 @@ fn a_timeout_that_was_needed_is_not_taken_back() {
 
 #[test]
 fn a_timeout_is_found_needless_by_new_data_and_the_rest_is_not_sent_again() {
-    // Four full packets leave as the path becomes longer by 1.2 s; the timer expires at 1 s, the SACKs come
-    // at 1.3 s. Two further messages wait for the window.
+    // Four full packets leave as the path becomes longer by 1.2 s; the timer expires at 1 s, the
+    // SACKs come at 1.3 s. Two further messages wait for the window.
     let run = |frto| {
         let mut policy = plain();
         policy.loss.frto = frto;
@@ -171,8 +173,8 @@ fn a_timeout_is_found_needless_by_new_data_and_the_rest_is_not_sent_again() {
 
 #[test]
 fn one_report_resends_what_is_older_than_the_fine_grained_timer() {
-    // The SACK of the second message comes at 190 ms: SRTT is 100 ms, RTTVAR 28.125 ms then, and the first
-    // message older than 17/16 (100 + 56.25) = 166 ms. At 150 ms it would not be.
+    // The SACK of the second message comes at 190 ms: SRTT is 100 ms, RTTVAR 28.125 ms then, and
+    // the first message older than 17/16 (100 + 56.25) = 166 ms. At 150 ms it would not be.
     let run = |timer, second| {
         let mut policy = plain();
         policy.loss.fine_grained = timer;

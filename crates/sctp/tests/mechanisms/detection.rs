@@ -42,8 +42,8 @@ fn a_thin_stream_is_repaired_at_the_first_miss_indication() {
 
 #[test]
 fn a_fast_retransmission_of_a_thin_stream_is_not_repeated_before_the_timer() {
-    // Messages every 40 ms; the first is lost, and so is its fast retransmission at 140 ms (the fifth
-    // packet). Rule 4 of section 7.2.4 restarts the timer then: it expires at 1140 ms.
+    // Messages every 40 ms; the first is lost, and so is its fast retransmission at 140 ms (the
+    // fifth packet). Rule 4 of section 7.2.4 restarts the timer then: it expires at 1140 ms.
     let run = |repeat| {
         let mut policy = first_indication();
         policy.loss.repeat_fast_retransmit = repeat;
@@ -77,9 +77,9 @@ fn a_thick_stream_waits_for_the_third_miss_indication() {
     }
 }
 
-/// Time of retransmission of the first of five packets 1 ms apart, which is lost. After the SACKs at 101,
-/// 102, 103, 104 ms there are 4, 3, 2, 1 packets in flight. `earlier`: a message before was lost, so
-/// that the estimate is 1/64 · 63/64 = 1.5 %.
+/// Time of retransmission of the first of five packets 1 ms apart, which is lost. After the SACKs
+/// at 101, 102, 103, 104 ms there are 4, 3, 2, 1 packets in flight. `earlier`: a message before was
+/// lost, so that the estimate is 1/64 · 63/64 = 1.5 %.
 fn repaired_at(thin: ThinDetector, earlier: bool) -> f64 {
     let mut policy = first_indication();
     policy.thin = thin;
@@ -125,7 +125,8 @@ fn the_snapshot_says_whether_the_stream_is_thin() {
     assert!(pair.stats().paths[0].recovery.thin, "at {}", pair.sim.now().since(T0));
 }
 
-/// Time of the next transmission of the first of four packets, 10 ms apart, if its fast retransmission is lost, too.
+/// Time of the next transmission of the first of four packets, 10 ms apart, if its fast
+/// retransmission is lost, too.
 fn fast_retransmission_lost(restarts: bool) -> Vec<f64> {
     let mut policy = plain();
     policy.loss.fast_restarts_timer = restarts;

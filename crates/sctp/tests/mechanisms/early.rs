@@ -95,7 +95,8 @@ fn early_retransmit_leaves_four_outstanding_packets_to_fast_retransmit() {
 
 #[test]
 fn early_retransmit_waits_while_new_data_can_be_sent() {
-    // Nagle's rule holds a third message back until the first is acknowledged: there is data to send.
+    // Nagle's rule holds a third message back until the first is acknowledged: there is data to
+    // send.
     let run = |policy| {
         let mut options = crate::support::options(policy);
         options.no_delay = false;

@@ -1,5 +1,5 @@
-//! Each recovery mechanism in virtual time: the exact times of its packets, with the mechanism on and off, and
-//! its absence in a thick stream.
+//! Each recovery mechanism in virtual time: the exact times of its packets, with the mechanism on
+//! and off, and its absence in a thick stream.
 //!
 //! The path has a round-trip time of 100 ms and the handshake measured it twice, so that at
 //! [`support::T0`], from which all times count:

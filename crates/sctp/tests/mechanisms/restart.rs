@@ -17,8 +17,8 @@ fn with(restart: TimerRestart) -> recovery::RecoveryPolicy {
 
 #[test]
 fn the_second_message_is_resent_after_its_own_age_the_timers_age_or_from_scratch() {
-    // Messages at 0 and 60 ms, the second lost. The SACK of the first comes at 100 ms: RTTVAR = 28.125,
-    // RTO = 212.5 ms.
+    // Messages at 0 and 60 ms, the second lost. The SACK of the first comes at 100 ms: RTTVAR =
+    // 28.125, RTO = 212.5 ms.
     let resent_at = |restart| {
         let mut pair = Pair::established(with(restart), &[2]);
         pair.send_at(100, [0, 60_000]);

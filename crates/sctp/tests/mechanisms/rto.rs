@@ -53,8 +53,8 @@ fn a_thick_stream_keeps_rto_min() {
     }
 }
 
-/// The RTO after the handshake and, the delay having grown, after a sample of 300 ms. RTO.Min keeps the
-/// timer from expiring before that; asked for the RTO, the policy has none.
+/// The RTO after the handshake and, the delay having grown, after a sample of 300 ms. RTO.Min keeps
+/// the timer from expiring before that; asked for the RTO, the policy has none.
 fn rto_before_and_after(change: impl FnOnce(&mut RecoveryPolicy)) -> [Duration; 2] {
     let mut policy = plain();
     change(&mut policy);
@@ -102,7 +102,8 @@ fn a_signed_deviation_lets_the_rto_fall_below_the_round_trip_time() {
 
 #[test]
 fn a_retransmission_whose_round_trip_is_the_shortest_so_far_is_no_early_timeout() {
-    // The sixth message is lost. Its retransmission and all later packets take a hundredth less than those before.
+    // The sixth message is lost. Its retransmission and all later packets take a hundredth less
+    // than those before.
     let mut pair = Pair::established_over(RecoveryPolicy::sctp_latency(), &[6], &[], |link| {
         let (at, delay) = (T0 + Duration::from_millis(1_300), Some(Duration::from_micros(49_500)));
         link.profile.push(ProfileStep { at, delay, ..ProfileStep::default() });

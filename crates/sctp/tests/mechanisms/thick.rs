@@ -6,8 +6,8 @@ use recovery::policy::{ErrorCounting, ThinBackoff, TimerRestart};
 
 use crate::support::{Pair, Sent, preset};
 
-/// A message every 10 ms for three seconds: ten in flight, except for the beginning and the end, where
-/// nothing is lost.
+/// A message every 10 ms for three seconds: ten in flight, except for the beginning and the end,
+/// where nothing is lost.
 fn trace(policy: RecoveryPolicy, lost: &[u64]) -> Vec<Sent> {
     let mut pair = Pair::established(policy, lost);
     pair.send_at(300, (0..300).map(|index| index * 10_000));

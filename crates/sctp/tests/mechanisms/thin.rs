@@ -41,7 +41,8 @@ fn a_retransmission_that_is_lost_below_the_round_trip_is_found_by_what_was_sent_
         let of = pair.data_sent().into_iter().filter(|(_, tsns)| tsns.contains(&0));
         of.map(|(at, _)| at).collect::<Vec<_>>()
     };
-    // The SACKs of the messages at 24 ms and at 144 ms, the first that left behind the retransmission at 124 ms.
+    // The SACKs of the messages at 24 ms and at 144 ms, the first that left behind the
+    // retransmission at 124 ms.
     assert_eq!(again("thin", 7), [0.0, 124_000.0, 244_000.0]);
     // Three miss indications take until 172 ms; then the timer alone is left.
     let rfc = again("rfc", 9);
@@ -49,7 +50,8 @@ fn a_retransmission_that_is_lost_below_the_round_trip_is_found_by_what_was_sent_
     assert!(rfc[2] >= 1_100_000.0, "{rfc:?}");
 }
 
-/// A message each second; from 2 s on no packet arrives for `span`. Times of the message in flight then.
+/// A message each second; from 2 s on no packet arrives for `span`. Times of the message in flight
+/// then.
 fn blackout(name: &str, span: Duration) -> Vec<f64> {
     let start = T0 + Duration::from_millis(1_990);
     let mut pair = Pair::established_over(preset(name), &[], &[], |link| {

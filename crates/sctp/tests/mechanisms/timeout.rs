@@ -33,8 +33,9 @@ fn lksctp_bundles_all_that_is_outstanding() {
 
 #[test]
 fn freebsd_resends_only_what_is_old_enough() {
-    // SRTT + 2 · RTTVAR = 175 ms: what left after 825 ms may still arrive. The timer runs on for it with
-    // the doubled RTO; the SACK at 1100 ms restarts it, since no sample (Karn) has undone the back-off.
+    // SRTT + 2 · RTTVAR = 175 ms: what left after 825 ms may still arrive. The timer runs on for it
+    // with the doubled RTO; the SACK at 1100 ms restarts it, since no sample (Karn) has undone
+    // the back-off.
     let pair = three_lost(TimeoutResends::OldEnough);
     pair.assert_sent(&[
         (0, &[0]),

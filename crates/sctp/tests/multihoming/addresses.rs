@@ -37,7 +37,8 @@ fn an_address_behind_a_nat_port_of_its_own_is_confirmed_a_round_trip_after_its_f
     let outside: SocketAddr = "10.1.0.1:4444".parse().unwrap();
     two.sim.translate(two.client, address(CLIENTS[1]), outside);
     two.sim.run_until(Instant::from_millis(600)).unwrap();
-    // INIT 50 ms, INIT ACK 100, COOKIE ECHO 150, COOKIE ACK 200; the client's HEARTBEAT shows the port at 250.
+    // INIT 50 ms, INIT ACK 100, COOKIE ECHO 150, COOKIE ACK 200; the client's HEARTBEAT shows the
+    // port at 250.
     let confirmed: Vec<_> = two
         .server()
         .events
@@ -63,8 +64,8 @@ fn endpoint(addresses: &[&str], listen: bool, seed: u64) -> Endpoint {
     Endpoint::new(options, RandomStream::new(seed, Purpose("endpoint", 0)))
 }
 
-/// Delivers all packets that `from` sends to `to`, except from and to addresses that they do not have; returns the number
-/// of packets.
+/// Delivers all packets that `from` sends to `to`, except from and to addresses that they do not
+/// have; returns the number of packets.
 fn carry(
     now: Instant,
     from: &mut Endpoint,
@@ -147,8 +148,8 @@ fn who_names_anothers_address_neither_stops_it_from_associating_nor_sends_it_muc
     assert!(victim.association(own).unwrap().is_established());
     assert_eq!(server.association_count(), 2);
 
-    // For ten minutes of data, the victim of the list gets at most Path.Max.Retrans + 1 heartbeats, and one
-    // an interval after that, if there are heartbeats at all.
+    // For ten minutes of data, the victim of the list gets at most Path.Max.Retrans + 1 heartbeats,
+    // and one an interval after that, if there are heartbeats at all.
     let mut to_victim = 0;
     let mut now = Instant::ZERO;
     for _ in 0..600 {

@@ -51,7 +51,8 @@ fn with_retransmissions_on_the_same_path_switchover_takes_the_sum_of_the_timeout
     }
 }
 
-/// The client's data arrives, but neither its acknowledgement nor any later packet on the first path.
+/// The client's data arrives, but neither its acknowledgement nor any later packet on the first
+/// path.
 fn acknowledgement_lost_at_death(switchover: SwitchoverPolicy) -> Two {
     let mut links = even();
     links[0].forward.blackouts.push(T0 + Duration::from_millis(10)..Instant::FAR_FUTURE);
@@ -128,7 +129,8 @@ fn what_timed_out_goes_to_the_other_path_at_once_and_new_data_stays_until_the_pa
     assert_eq!((two.path(1).error_count, two.stats().error_count), (0, 0));
 }
 
-/// The first of four packets on the primary path was lost, and retransmitted when the others were reported.
+/// The first of four packets on the primary path was lost, and retransmitted when the others were
+/// reported.
 fn after_a_fast_retransmission() -> Two {
     let mut links = even();
     let (hole, end) = (T0 + Duration::from_millis(99), T0 + Duration::from_millis(101));
@@ -215,7 +217,8 @@ fn of_paths_that_are_all_potentially_failed_one_carries_data_and_only_its_answer
     let charged = |two: &Two| [0, 1].map(|path| (two.path(path).state, two.path(path).error_count));
     two.send_at([0, 2_600]);
     two.at(2_690);
-    // The timers expired at 1 s on the first path and at 2 s on the second; the next heartbeat's is due at 3 s.
+    // The timers expired at 1 s on the first path and at 2 s on the second; the next heartbeat's is
+    // due at 3 s.
     two.assert_sent(&[(0, 0, &[0]), (1_000, 1, &[0]), (2_000, 0, &[0]), (2_600, 0, &[1])]);
     assert_eq!(charged(&two), [(PathState::PotentiallyFailed, 1); 2]);
     two.at(2_710);
@@ -271,8 +274,8 @@ fn an_inactive_path_that_is_selected_stays_inactive_with_its_errors() {
     let mut two = Two::established(&links, client);
     two.send_at([0]);
     let charged = |two: &Two| [0, 1].map(|path| (two.path(path).state, two.path(path).error_count));
-    // Both paths are inactive once each had an expiry: data then leaves on an inactive one, which nothing but the
-    // next expiry charges.
+    // Both paths are inactive once each had an expiry: data then leaves on an inactive one, which
+    // nothing but the next expiry charges.
     let (mut expiries, mut selected) = (0, 0);
     for millis in (100..30_000).step_by(100) {
         let before = charged(&two);
@@ -284,7 +287,8 @@ fn an_inactive_path_that_is_selected_stays_inactive_with_its_errors() {
             assert_eq!(before, after, "at {millis} ms");
             continue;
         }
-        // A retransmission: the expiry charged the path of the packet before, not the one that is selected.
+        // A retransmission: the expiry charged the path of the packet before, not the one that is
+        // selected.
         expiries += 1;
         let (last, next) = (now_sent[sent - 1].1, now_sent[sent].1);
         assert_eq!(after[last].1, before[last].1 + 1, "at {millis} ms");
@@ -338,7 +342,8 @@ fn the_window_grows_on_the_path_whose_data_is_acknowledged_and_on_no_other() {
     assert_eq!(after[1], before[1]);
 }
 
-/// Time until the client gives the association up while both paths are silent, in seconds; 100 if it is kept.
+/// Time until the client gives the association up while both paths are silent, in seconds; 100 if
+/// it is kept.
 fn seconds_kept(policy: &str) -> u64 {
     let mut links = even();
     for link in &mut links {
@@ -368,7 +373,8 @@ fn two_silent_paths_of_a_short_round_trip_are_given_up_no_sooner_than_one() {
 
 #[test]
 fn the_timer_of_a_retransmission_runs_with_the_timeout_of_the_path_that_it_takes() {
-    // Both paths die; rule E4 of section 6.3.3: the timeout of the first path has doubled, that of the second has not.
+    // Both paths die; rule E4 of section 6.3.3: the timeout of the first path has doubled, that of
+    // the second has not.
     let mut links = first_dies_at(T0);
     links[1] = links[0].clone();
     let mut two = Two::established(&links, timeouts_only());

@@ -38,7 +38,8 @@ pub(crate) fn first_dies_at(at: Instant) -> [Directions<LinkConfig>; 2] {
 }
 
 impl Two {
-    /// The client opens to the server's first address; each names both of its addresses to the other.
+    /// The client opens to the server's first address; each names both of its addresses to the
+    /// other.
     pub(crate) fn new(links: &[Directions<LinkConfig>; 2], options: AssociationOptions) -> Two {
         Two::open(links, options, address(SERVERS[0]), true)
     }
@@ -102,7 +103,8 @@ impl Two {
         });
     }
 
-    /// The client sends a message of 100 bytes at each of these times, in milliseconds after [`T0`].
+    /// The client sends a message of 100 bytes at each of these times, in milliseconds after
+    /// [`T0`].
     pub(crate) fn send_at(&mut self, times: impl IntoIterator<Item = u64>) {
         for time in times {
             self.at(time);
@@ -110,8 +112,8 @@ impl Two {
         }
     }
 
-    /// Times of the client's packets with DATA, in milliseconds after [`T0`], their paths, and the TSNs
-    /// in them, counted from 0.
+    /// Times of the client's packets with DATA, in milliseconds after [`T0`], their paths, and the
+    /// TSNs in them, counted from 0.
     pub(crate) fn data_sent(&self) -> Vec<(f64, usize, Vec<u32>)> {
         let of_client = self.sim.checker().sent.iter().filter(|sent| sent.from == self.client);
         let with_data = of_client.filter(|sent| sent.has(ChunkType::DATA));

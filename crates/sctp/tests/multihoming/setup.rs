@@ -22,7 +22,8 @@ fn addresses_of_both_sides_become_paths_that_are_confirmed_by_heartbeats() {
         };
         assert_eq!(host.events.iter().filter(|(_, _, event)| confirmed(event)).count(), 1);
     }
-    // The client is set up at 200 ms, the server at 150 ms; each sends a HEARTBEAT to the other's second address at once.
+    // The client is set up at 200 ms, the server at 150 ms; each sends a HEARTBEAT to the other's
+    // second address at once.
     assert_eq!(two.times_of(two.client, ChunkType::HEARTBEAT, 1), [200.0]);
     assert_eq!(two.times_of(two.server, ChunkType::HEARTBEAT, 1), [150.0]);
     assert!(two.times_of(two.client, ChunkType::HEARTBEAT, 0).is_empty());

@@ -18,7 +18,8 @@ fn one_expiry_and_an_unanswered_heartbeat_move_the_data_and_what_is_outstanding(
     let mut two = Two::established(&first_dies_at(T0), with(SwitchoverPolicy::EVIDENCE));
     two.send_at([0, 1_100, 1_300]);
     two.at(3_000);
-    // The expiry at 1000 ms sends a heartbeat. With SRTT 100 ms and RTTVAR 37.5 ms it is due after 250 ms.
+    // The expiry at 1000 ms sends a heartbeat. With SRTT 100 ms and RTTVAR 37.5 ms it is due after
+    // 250 ms.
     two.assert_sent(&[
         (0, 0, &[0]),
         (1_000, 1, &[0]),
@@ -84,7 +85,8 @@ fn a_spurious_timeout_of_a_short_timer_does_not_flap() {
     assert_eq!(run(SwitchoverPolicy::EVIDENCE), (vec![], 0));
 }
 
-/// Two paths; from 5 s on the first one's delay rises by 10 ms each way every 250 ms; it dies at 10 s.
+/// Two paths; from 5 s on the first one's delay rises by 10 ms each way every 250 ms; it dies at 10
+/// s.
 fn leaving() -> [Directions<LinkConfig>; 2] {
     let mut links = even();
     links[1] = Directions::both(LinkConfig::with_delay(Duration::from_millis(80)));

@@ -1,5 +1,5 @@
-//! Path MTUs that rise and fall while chunks are authenticated (RFC 4895): an AUTH chunk takes room in
-//! each packet, also in one with chunks that were cut for a larger MTU.
+//! Path MTUs that rise and fall while chunks are authenticated (RFC 4895): an AUTH chunk takes room
+//! in each packet, also in one with chunks that were cut for a larger MTU.
 
 use std::sync::Arc;
 
@@ -43,7 +43,8 @@ const EXTENSIONS: [Extensions; 5] = [
     Extensions::INTERLEAVING,
 ];
 
-/// Options of a side that accepts `chunks` only authenticated, with path MTU discovery if `discovers`.
+/// Options of a side that accepts `chunks` only authenticated, with path MTU discovery if
+/// `discovers`.
 fn authenticating(
     policy: RecoveryPolicy,
     chunks: &[ChunkType],
@@ -89,8 +90,8 @@ fn step(pair: &mut Pair, mtu: u16, discovers: bool) {
     }
 }
 
-/// Messages that must arrive, and some that may be abandoned, of sizes around a packet's; returns the number that
-/// must arrive.
+/// Messages that must arrive, and some that may be abandoned, of sizes around a packet's; returns
+/// the number that must arrive.
 fn send_mix(pair: &mut Pair) -> usize {
     let sizes = [1, 90, 400, 480, 500, 1_090, 1_110, 1_130, 1_150, 1_400, 3_000, 20_000];
     for (index, size) in sizes.into_iter().enumerate() {
@@ -202,7 +203,8 @@ fn a_probe_is_of_its_size_whichever_of_its_chunks_is_authenticated() {
 
 #[test]
 fn a_message_that_fills_a_packet_with_its_auth_chunk_alone_is_suspected_to_vanish() {
-    // 1,130 bytes, chunk and AUTH take 1,198 of SCTP: more than the base of 1,172, less without AUTH.
+    // 1,130 bytes, chunk and AUTH take 1,198 of SCTP: more than the base of 1,172, less without
+    // AUTH.
     let options = authenticating(plain(), &[ChunkType::DATA], false, true);
     let mut pair = pair(options, Some(1_500));
     pair.run_for(Duration::from_secs(5));

@@ -84,7 +84,8 @@ fn with_checksum(mut packet: Vec<u8>) -> Vec<u8> {
     packet
 }
 
-/// Asserts that gathered packets equal those in one piece except for checksums; returns the bytes passed by reference.
+/// Asserts that gathered packets equal those in one piece except for checksums; returns the bytes
+/// passed by reference.
 fn compare(own: &AssociationOptions) -> usize {
     let (whole, gathered) = (run(false, own), run(true, own));
     assert_eq!(whole.1, gathered.1);

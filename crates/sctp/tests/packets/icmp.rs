@@ -1,4 +1,5 @@
-//! ICMP (RFC 9260, section 10): messages that are believed, and messages that anyone could have forged.
+//! ICMP (RFC 9260, section 10): messages that are believed, and messages that anyone could have
+//! forged.
 
 use base::{Duration, Icmp, IcmpError, Machine};
 use sctp::wire::{Chunk, Packet, VerificationTag};

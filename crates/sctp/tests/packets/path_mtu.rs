@@ -257,7 +257,8 @@ fn an_outage_in_which_small_packets_are_missing_too_is_no_black_hole() {
     assert_eq!(path.received(), 80);
 }
 
-/// An association with a peer that the test plays and that takes PAD, and the information in its first probe.
+/// An association with a peer that the test plays and that takes PAD, and the information in its
+/// first probe.
 fn probed() -> (Bench, Vec<u8>) {
     let endpoint =
         EndpointOptions { listen: true, accepted: discovering(), ..EndpointOptions::default() };

@@ -149,7 +149,8 @@ fn a_reset_waits_for_the_data_before_it_and_is_then_answered_at_once() {
 
 #[test]
 fn what_follows_a_reset_that_waits_is_not_taken_for_what_precedes_it() {
-    // pion sends on before its request is answered: message 1 after the reset differs from message 1 before it.
+    // pion sends on before its request is answered: message 1 after the reset differs from message
+    // 1 before it.
     let mut bench = bench(ANYTHING);
     bench.give_right(|packet| packet.append(data(0, 1, 0, b"a")).unwrap());
     assert_eq!(ask(&mut bench, &[outgoing(0, 1, &[1])]), ["0: 6"], "in progress");
@@ -352,8 +353,8 @@ fn an_answer_without_tsns_does_not_reset_the_association() {
 
 #[test]
 fn data_that_comes_between_each_request_and_its_answer_is_taken_in_the_end() {
-    // While the answer to a request to reset the association is to come, DATA may be old or new and is
-    // refused; a peer that is not done says so, and is asked again one RTO later each time.
+    // While the answer to a request to reset the association is to come, DATA may be old or new and
+    // is refused; a peer that is not done says so, and is asked again one RTO later each time.
     let mut bench = bench(ANYTHING);
     let (id, now) = (bench.id(), bench.now);
     bench.endpoint.association_mut(id).unwrap().reset_association(now).unwrap();
@@ -379,8 +380,9 @@ fn data_that_comes_between_each_request_and_its_answer_is_taken_in_the_end() {
 
 #[test]
 fn data_of_after_that_was_taken_for_data_of_before_ends_the_association() {
-    // Asked to wait, this side takes DATA. The network gives the request to the peer once more, which is
-    // done by then and begins again; its answer is lost, and its data under old numbers is not.
+    // Asked to wait, this side takes DATA. The network gives the request to the peer once more,
+    // which is done by then and begins again; its answer is lost, and its data under old
+    // numbers is not.
     for beyond in [0, 1] {
         let mut bench = bench(ANYTHING);
         let (id, now) = (bench.id(), bench.now);
@@ -401,8 +403,9 @@ fn data_of_after_that_was_taken_for_data_of_before_ends_the_association() {
 
 #[test]
 fn data_of_after_that_overtakes_the_answer_is_delivered_once() {
-    // Asked to wait, this side takes DATA; what a copy of the request made the peer send, in streams that begin again,
-    // overtakes the answer. A number missing before it shows that it may be of after: nothing of before is missing.
+    // Asked to wait, this side takes DATA; what a copy of the request made the peer send, in
+    // streams that begin again, overtakes the answer. A number missing before it shows that it
+    // may be of after: nothing of before is missing.
     let mut bench = bench(ANYTHING);
     let (id, now) = (bench.id(), bench.now);
     bench.endpoint.association_mut(id).unwrap().reset_association(now).unwrap();

@@ -56,8 +56,8 @@ fn all_begins_again_on_both_sides_whatever_is_lost() {
     }
 }
 
-/// Messages that the server received after `round` + 1 rounds: each round's first message continues the numbers of
-/// stream 1 from the round before.
+/// Messages that the server received after `round` + 1 rounds: each round's first message continues
+/// the numbers of stream 1 from the round before.
 fn expected_of(first: &[(u16, u16)], round: usize) -> Vec<(u16, u16)> {
     let mut expected = first.to_vec();
     for later in 1..=round {

@@ -1,4 +1,5 @@
-//! Messages that wait for the reset of their stream: they expire, make room, and are abandoned in time.
+//! Messages that wait for the reset of their stream: they expire, make room, and are abandoned in
+//! time.
 
 use sctp::wire::chunk::{ReConfig, ReconfigParameter};
 use sctp::wire::{Chunk, Packet, Parameter, Rsn};
@@ -10,7 +11,8 @@ use sctp::{
 use super::*;
 use crate::support::wire::Bench;
 
-/// An endpoint that asked for the reset of stream 1 and waits for the answer to request `number`, the first.
+/// An endpoint that asked for the reset of stream 1 and waits for the answer to request `number`,
+/// the first.
 fn resetting(change: impl FnOnce(&mut AssociationOptions)) -> Bench {
     let mut accepted = permissive();
     change(&mut accepted);

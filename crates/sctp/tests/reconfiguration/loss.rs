@@ -20,7 +20,8 @@ fn a_lost_request_goes_again_after_the_timeout_which_doubles() {
 
 #[test]
 fn a_request_goes_again_after_200_ms_at_the_earliest_however_short_the_timeout_of_data_is() {
-    // pion takes some milliseconds for an answer, and resets the stream once more where the request is repeated.
+    // pion takes some milliseconds for an answer, and resets the stream once more where the request
+    // is repeated.
     let policy = std::sync::Arc::new(recovery::RecoveryPolicy::sctp_latency());
     let options = AssociationOptions { policy, ..permissive() };
     let mut pair = pair_over(Duration::from_millis(4), options, &[1, 2], &[]);
@@ -117,8 +118,8 @@ fn messages_between_resets_arrive_once_and_in_order_whatever_is_lost() {
 
 #[test]
 fn a_request_that_the_peer_seems_to_have_answered_and_never_had_is_made_good() {
-    // The client asks for three streams of the server, which adds three of its own accord; the request is
-    // lost, and its number with it.
+    // The client asks for three streams of the server, which adds three of its own accord; the
+    // request is lost, and its number with it.
     let mut pair = pair(&[1], &[]);
     let (id, server_id) = (pair.association, server_id(&pair));
     pair.sim.with_host(pair.client, |peer, now| {

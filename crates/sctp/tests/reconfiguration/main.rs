@@ -30,8 +30,8 @@ fn permissive() -> AssociationOptions {
     AssociationOptions { reconfiguration: ANYTHING, ..options(plain()) }
 }
 
-/// A pair, each side of which grants all requests of the other, at [`T0`]; the packets in the lists that
-/// client and server send from then on are lost.
+/// A pair, each side of which grants all requests of the other, at [`T0`]; the packets in the lists
+/// that client and server send from then on are lost.
 fn pair(lost: &[u64], lost_of_server: &[u64]) -> Pair {
     pair_over(RTT, permissive(), lost, lost_of_server)
 }

@@ -122,7 +122,8 @@ fn shutdown_complete_leaves_alone_with_the_peers_tag_and_no_t_bit() {
 
 #[test]
 fn a_peer_that_is_closed_and_says_so_by_abort_ends_in_order_what_waits_for_shutdown_complete() {
-    // Its SHUTDOWN COMPLETE was lost, and a packet that came late was out of the blue (section 8.4, rule 8).
+    // Its SHUTDOWN COMPLETE was lost, and a packet that came late was out of the blue (section 8.4,
+    // rule 8).
     let causes: [Cause<'_>; 0] = [];
     let forgotten = |p: &mut PacketBuilder<'_>| {
         p.append(Abort { t_bit: true, causes }).unwrap();
@@ -140,7 +141,8 @@ fn a_peer_that_is_closed_and_says_so_by_abort_ends_in_order_what_waits_for_shutd
 #[test]
 fn any_packet_of_the_peer_restarts_the_timer_of_shutdown_and_its_count() {
     let mut bench = closing();
-    // T2 expires at 1 s and 3 s; at 3.5 s the peer is heard: SHUTDOWN goes again a timeout later, not at 7 s.
+    // T2 expires at 1 s and 3 s; at 3.5 s the peer is heard: SHUTDOWN goes again a timeout later,
+    // not at 7 s.
     assert_eq!(bench.pass(Duration::from_millis(3_500)).len(), 2);
     let id = bench.id();
     let errors = |bench: &Bench| bench.endpoint.association(id).unwrap().stats().error_count;

@@ -121,7 +121,8 @@ fn any_number_of_inits_leaves_no_state_and_each_has_a_random_tag_and_tsn_in_its_
     assert_eq!(bench.endpoint.stats().inits, 10_000);
 }
 
-/// Values of an INIT ACK's parameters of one type, read from the packet's bytes without the parser of the crate.
+/// Values of an INIT ACK's parameters of one type, read from the packet's bytes without the parser
+/// of the crate.
 fn values(init_ack: &[u8], parameter_type: u16) -> Vec<&[u8]> {
     let end = 12 + usize::from(u16::from_be_bytes([init_ack[14], init_ack[15]]));
     // 12 bytes of common header, 4 of chunk header, 16 of fixed fields.

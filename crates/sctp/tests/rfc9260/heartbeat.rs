@@ -69,7 +69,8 @@ fn a_path_that_does_not_answer_fails_and_in_the_end_the_association() {
     assert_eq!(sent.len(), 11, "Association.Max.Retrans = 10: {sent:?}");
     let (at, _, event) = pair.client().events.back().unwrap();
     assert_eq!(*event, Event::Failed(Failure::Unreachable));
-    // Each unanswered heartbeat doubles the timeout of the next, up to RTO.Max: the last one waits 60 s.
+    // Each unanswered heartbeat doubles the timeout of the next, up to RTO.Max: the last one waits
+    // 60 s.
     let last = Instant::from_nanos((sent[10] * 1e6).round() as u64);
     assert_eq!(at.since(last), Duration::from_secs(60));
 }

@@ -1,4 +1,5 @@
-//! Requirements of RFC 9260, in virtual time between two endpoints and with hand-made packets against one.
+//! Requirements of RFC 9260, in virtual time between two endpoints and with hand-made packets
+//! against one.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../support/mod.rs"]

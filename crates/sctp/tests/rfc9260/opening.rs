@@ -1,4 +1,5 @@
-//! Sections 3.3.2, 3.3.3 and 5: what a side that opens sends, and what it makes of answers and of the peer's own INIT.
+//! Sections 3.3.2, 3.3.3 and 5: what a side that opens sends, and what it makes of answers and of
+//! the peer's own INIT.
 
 use base::Duration;
 use bytes::Bytes;
@@ -472,7 +473,8 @@ fn the_answer_to_the_init_of_a_restart_has_the_parameters_of_the_association() {
     assert_eq!(fields(&answers[0]).outbound_streams, 7);
 }
 
-/// Gives the endpoint an INIT of its peer's, from where it opens to; returns the INIT ACK and where that goes.
+/// Gives the endpoint an INIT of its peer's, from where it opens to; returns the INIT ACK and where
+/// that goes.
 fn meet(opening: &mut Opening, tag: VerificationTag) -> (Vec<u8>, std::net::SocketAddr) {
     use base::Machine;
     let bytes = crate::support::wire::packet(PEER_PORT, crate::support::PORT, NO_TAG, |p| {
@@ -490,7 +492,8 @@ fn meet(opening: &mut Opening, tag: VerificationTag) -> (Vec<u8>, std::net::Sock
 
 #[test]
 fn the_cookie_of_an_init_that_met_the_own_one_establishes_with_the_tag_of_that_init() {
-    // Section 5.2.4, action B: in COOKIE-WAIT, and in COOKIE-ECHOED where the peer began anew meanwhile.
+    // Section 5.2.4, action B: in COOKIE-WAIT, and in COOKIE-ECHOED where the peer began anew
+    // meanwhile.
     let later = VerificationTag(0x99);
     for mut opening in [Opening::new(), Opening::echoed().0] {
         opening.bench.endpoint.set_listen(true);

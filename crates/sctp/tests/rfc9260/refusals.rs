@@ -225,7 +225,8 @@ fn chunks_are_processed_in_the_order_of_the_packet_and_a_partial_one_is_dropped(
         chunk.flags = DataFlags::WHOLE.with(DataFlags::UNORDERED);
         chunk
     };
-    // Unordered messages are delivered as they are processed: the order of their TSNs has no influence.
+    // Unordered messages are delivered as they are processed: the order of their TSNs has no
+    // influence.
     let mut bytes = crate::support::wire::packet(PEER_PORT, crate::support::PORT, bench.tag, |p| {
         p.append(Heartbeat { info: b"first" }).unwrap();
         p.append(unordered(2, b"a")).unwrap();

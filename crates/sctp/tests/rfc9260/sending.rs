@@ -295,7 +295,8 @@ fn a_sack_that_acknowledges_and_reports_a_loss_grows_the_window_first() {
         sent += sack(&mut bench, last, None, 1 << 20).len() as u32;
     }
     assert!(sent - acked > 10);
-    // The next and the fourth are missing: two reports of both, one of the fourth that acknowledges the next.
+    // The next and the fourth are missing: two reports of both, one of the fourth that acknowledges
+    // the next.
     let last = Tsn(bench.tsn.0.wrapping_add(acked - 1));
     bench.give_right(|packet| {
         let gaps = vec![GapAckBlock { start: 2, end: 3 }, GapAckBlock { start: 5, end: 5 }];

@@ -110,7 +110,8 @@ fn a_shutdown_that_is_never_answered_fails_after_association_max_retrans() {
     });
     shut_down(&mut pair, true, false);
     pair.at(1_000_000_000);
-    // T2 expires at 1, 3, ..., 63, 123, 183, 243 s; the guard T5 of 5 · 60 s comes before the eleventh.
+    // T2 expires at 1, 3, ..., 63, 123, 183, 243 s; the guard T5 of 5 · 60 s comes before the
+    // eleventh.
     let times = pair.sim.checker().millis_of(pair.client, ChunkType::SHUTDOWN);
     assert_eq!(times.len(), 10);
     let (at, _, event) = pair.client().events.back().unwrap();

@@ -131,7 +131,8 @@ fn an_unknown_chunk_is_treated_as_its_upper_bits_say() {
     }
 }
 
-/// Types that begin with two bits of 0: the rest is skipped, too, and nothing reported (RFC 6525, section 4.1).
+/// Types that begin with two bits of 0: the rest is skipped, too, and nothing reported (RFC 6525,
+/// section 4.1).
 #[test]
 fn parameters_of_re_config_mean_nothing_in_an_init() {
     for parameter_type in 13..=18_u8 {

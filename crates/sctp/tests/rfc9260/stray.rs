@@ -88,7 +88,8 @@ fn a_stale_cookie_error_outside_of_cookie_echoed_is_dropped_in_silence() {
 #[test]
 fn a_cookie_echo_or_ack_where_none_is_awaited_begins_and_ends_nothing() {
     let mut bench = Bench::established();
-    // COOKIE ACK (11) in ESTABLISHED, INIT ACK (2) with good values, and with a tag or a number of streams of 0.
+    // COOKIE ACK (11) in ESTABLISHED, INIT ACK (2) with good values, and with a tag or a number of
+    // streams of 0.
     assert!(bench.give_right(|p| p.append(Any(11, 0, &[])).unwrap()).is_empty());
     for (tag, outbound, inbound) in
         [(PEER_TAG.0, 1, 1), (0, 1, 1), (PEER_TAG.0, 0, 1), (PEER_TAG.0, 1, 0)]

@@ -46,8 +46,8 @@ fn a_path_is_inactive_after_more_than_path_max_retrans_errors_and_active_when_it
 
 #[test]
 fn the_backed_off_timeout_stays_until_something_sent_once_was_acknowledged() {
-    // The first message is lost twice; its third copy is acknowledged at 3100 ms, which says nothing of
-    // the round trip (Karn). The next message goes out under the RTO of 4 s.
+    // The first message is lost twice; its third copy is acknowledged at 3100 ms, which says
+    // nothing of the round trip (Karn). The next message goes out under the RTO of 4 s.
     let mut pair = Pair::established(plain(), &[1, 2]);
     pair.send_at(100, [0]);
     pair.at(3_200_000);

@@ -151,8 +151,8 @@ impl Peer {
         sent
     }
 
-    /// Acknowledges all up to `cumulative`, counted from the endpoint's first TSN (-1: nothing), and
-    /// gaps.
+    /// Acknowledges all up to `cumulative`, counted from the endpoint's first TSN (-1: nothing),
+    /// and gaps.
     pub(crate) fn sack(&mut self, cumulative: i64, gaps: &[(u16, u16)]) -> Vec<Vec<Sent>> {
         let cumulative_tsn_ack = Tsn(self.bench.tsn.0.wrapping_add(cumulative as u32));
         let packets = self.bench.give_right(|packet| {

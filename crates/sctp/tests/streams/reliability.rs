@@ -158,7 +158,8 @@ fn the_window_does_not_grow_by_what_was_given_up() {
 fn what_was_given_up_is_not_credited_and_ends_the_count_of_acknowledged_bytes() {
     let mut peer = Peer::partial();
     let state = |peer: &Peer| peer.stats().paths[0].recovery;
-    // A loss, and a full window that arrives: congestion avoidance, in which acknowledged bytes are counted.
+    // A loss, and a full window that arrives: congestion avoidance, in which acknowledged bytes are
+    // counted.
     (0..5).for_each(|_| drop(peer.send(1, 1000, Reliability::Full)));
     (2..=4).for_each(|last| drop(peer.sack(0, &[(2, last)])));
     peer.sack(4, &[]);

@@ -52,7 +52,8 @@ fn a_bound_on_queueing_delay_drops_what_an_outage_made_stale() {
         peer.try_send(1, 100, options).unwrap();
         peer.pass(100);
     }
-    // Then all data that the outage delayed is acknowledged: messages older than 250 ms are not sent.
+    // Then all data that the outage delayed is acknowledged: messages older than 250 ms are not
+    // sent.
     let sent = peer.sack(3, &[]);
     assert_eq!(sent, [[Sent::Data(4, 1, 0, "BE", 100), Sent::Data(5, 1, 1, "BE", 100)]]);
     let abandoned = peer.abandoned();

@@ -27,7 +27,8 @@ fn own_vector() -> Vec<u8> {
     bytes
 }
 
-/// The association shared key for the empty secret, with a side whose INIT or INIT ACK has these parameters.
+/// The association shared key for the empty secret, with a side whose INIT or INIT ACK has these
+/// parameters.
 pub(crate) fn key_with(parameters: Parameters<'_>) -> Vec<u8> {
     let mut theirs = Vec::new();
     for parameter in parameters {

@@ -162,13 +162,14 @@ impl Pair {
         Pair { sim, client: placed.first, server: placed.second, association, links }
     }
 
-    /// A pair under `policy`, set up over a path of [`RTT`] and one second old: [`T0`]. Of the packets
-    /// that the client sends from then on, those in `lost` get lost (the first is 1).
+    /// A pair under `policy`, set up over a path of [`RTT`] and one second old: [`T0`]. Of the
+    /// packets that the client sends from then on, those in `lost` get lost (the first is 1).
     pub(crate) fn established(policy: RecoveryPolicy, lost: &[u64]) -> Pair {
         Pair::established_over(policy, lost, &[], |_| ())
     }
 
-    /// A pair as `established`, with losses of what the server sends and other changes of the client's link.
+    /// A pair as `established`, with losses of what the server sends and other changes of the
+    /// client's link.
     pub(crate) fn established_over(
         policy: RecoveryPolicy,
         lost: &[u64],
@@ -201,8 +202,8 @@ impl Pair {
         }
     }
 
-    /// Times at which the client's packets with DATA left, in microseconds after [`T0`], and the TSNs in them,
-    /// counted from 0.
+    /// Times at which the client's packets with DATA left, in microseconds after [`T0`], and the
+    /// TSNs in them, counted from 0.
     pub(crate) fn data_sent(&self) -> Vec<(f64, Vec<u32>)> {
         self.sim.checker().data_of(self.client)
     }

@@ -129,8 +129,9 @@ impl Trace {
     }
 }
 
-/// Whether each parameter of the chunk is one of those that its type is made for: Supported Extensions, and whatever else
-/// agrees to something, is in INIT and INIT ACK only (RFC 5061, section 4.2.7).
+/// Whether each parameter of the chunk is one of those that its type is made for: Supported
+/// Extensions, and whatever else agrees to something, is in INIT and INIT ACK only (RFC 5061,
+/// section 4.2.7).
 fn assert_own_parameters(chunk: &Chunk<'_>) {
     let own = match chunk {
         Chunk::Asconf(asconf) => asconf.requests.iter().all(|request| {

@@ -167,7 +167,8 @@ impl Bench {
         self.take_init_ack(&answers[0])
     }
 
-    /// Takes the endpoint's tag and TSN out of its INIT ACK, for the packets that follow, and returns the cookie.
+    /// Takes the endpoint's tag and TSN out of its INIT ACK, for the packets that follow, and
+    /// returns the cookie.
     pub(crate) fn take_init_ack(&mut self, init_ack: &[u8]) -> Vec<u8> {
         let parsed = Packet::parse(Bytes::copy_from_slice(init_ack)).unwrap();
         let Some(Ok(Chunk::InitAck(answer))) = parsed.chunks().next() else {

@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 
 use base::{Duration, Instant};
 
-/// The crate counts time in the standard library's instants, and only their differences: the first one is arbitrary.
+/// The crate counts time in the standard library's instants, and only their differences: the first
+/// one is arbitrary.
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)]
 static ORIGIN: LazyLock<std::time::Instant> = LazyLock::new(std::time::Instant::now);
 
@@ -87,7 +88,8 @@ impl EngineClock {
 mod tests {
     use super::*;
 
-    /// Times of ten retransmissions, in milliseconds, of an engine whose waits double from this one.
+    /// Times of ten retransmissions, in milliseconds, of an engine whose waits double from this
+    /// one.
     fn retransmissions(linear: u8, first: u64) -> Vec<u64> {
         let mut clock = EngineClock::new(linear, Instant::ZERO);
         let mut now = Instant::ZERO;

@@ -47,15 +47,17 @@ const LONGEST_HANDSHAKE: Duration = Duration::from_secs(365 * 86_400);
 pub struct Settings {
     /// Versions to offer and to accept.
     pub versions: Versions,
-    /// Bytes of a datagram of the handshake, without UDP and IP headers, 64 to 2,048. Sealed packets are not split.
+    /// Bytes of a datagram of the handshake, without UDP and IP headers, 64 to 2,048. Sealed
+    /// packets are not split.
     pub mtu: usize,
-    /// Time from a flight to its first retransmission; doubles with each, and varies by 25 % either
-    /// way. RFC 9147, section 5.8.2, recommends 1 s for an unknown path.
+    /// Time from a flight to its first retransmission; doubles with each, and varies by 25 %
+    /// either way. RFC 9147, section 5.8.2, recommends 1 s for an unknown path.
     pub first_retransmission: Duration,
     /// Number of doublings that leave the timeout at one second; later ones double it again. Under
     /// high loss a handshake of several flights would otherwise mostly wait. 0 in RFC 9147.
     pub linear_retransmissions: u8,
-    /// Time from the first ClientHello to [`Failure::TimedOut`](crate::Failure::TimedOut); longer than zero, at most a year.
+    /// Time from the first ClientHello to [`Failure::TimedOut`](crate::Failure::TimedOut); longer
+    /// than zero, at most a year.
     pub handshake_timeout: Duration,
     /// Time since 1970 (UTC) at [`Instant::ZERO`](base::Instant::ZERO), used only for the validity
     /// of certificates that an authority signed.
@@ -63,7 +65,8 @@ pub struct Settings {
 }
 
 impl Default for Settings {
-    /// DTLS 1.3, datagrams of 1,150 bytes, first retransmission after a second, 30 s in all; the clock begins in 1970.
+    /// DTLS 1.3, datagrams of 1,150 bytes, first retransmission after a second, 30 s in all; the
+    /// clock begins in 1970.
     fn default() -> Settings {
         Settings {
             versions: Versions::Only13,
@@ -143,9 +146,9 @@ impl Context {
         Context::with_cookies(settings, identity, true)
     }
 
-    /// A context as of [`Context::new`], for servers whose clients have proved their address by other means,
-    /// such as the checks of ICE: they require no cookie, which saves a round trip.
-    /// [`Sessions`](crate::Sessions) with this context accept no client.
+    /// A context as of [`Context::new`], for servers whose clients have proved their address by
+    /// other means, such as the checks of ICE: they require no cookie, which saves a round
+    /// trip. [`Sessions`](crate::Sessions) with this context accept no client.
     pub fn without_cookies(
         settings: Settings,
         identity: &Identity,
@@ -270,12 +273,13 @@ fn most_certificate(mtu: usize) -> usize {
     (4 * mtu).saturating_sub(200)
 }
 
-/// Settings that a configuration without a seed depends on: the size of a datagram in bytes, the time to the first retransmission, and
-/// whether a server requires a cookie.
+/// Settings that a configuration without a seed depends on: the size of a datagram in bytes, the
+/// time to the first retransmission, and whether a server requires a cookie.
 type ConfigKey = (usize, Duration, bool);
 
-/// Configurations of this process. The crate tries all its cryptography whenever it makes one, which takes three milliseconds
-/// of processor time: too much for each client endpoint, and for each session that is set up anew.
+/// Configurations of this process. The crate tries all its cryptography whenever it makes one,
+/// which takes three milliseconds of processor time: too much for each client endpoint, and for
+/// each session that is set up anew.
 static CONFIGS: Mutex<BTreeMap<ConfigKey, Arc<Config>>> = Mutex::new(BTreeMap::new());
 /// Most configurations that are kept.
 const MOST_CONFIGS: usize = 64;
@@ -312,7 +316,8 @@ fn config(
         .require_client_certificate(true);
     let built = match seed {
         None => builder.with_crypto_provider(provider()).build(),
-        // The crate tries its key exchange out when it is configured, with a stream that is thrown away.
+        // The crate tries its key exchange out when it is configured, with a stream that is thrown
+        // away.
         Some(seed) => lend(&mut Some(key_exchanges(seed)), || {
             builder.with_crypto_provider(seeded_provider()).dangerously_set_rng_seed(seed).build()
         }),

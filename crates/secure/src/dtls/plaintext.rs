@@ -7,10 +7,12 @@ use crate::hello::{HANDSHAKE, RECORD as HEADER};
 /// Content type of an alert (RFC 9147, section 4.1).
 const ALERT: u8 = 21;
 
-/// The records in plaintext at the beginning of a datagram: content type, and of a handshake message its type.
+/// The records in plaintext at the beginning of a datagram: content type, and of a handshake
+/// message its type.
 fn records(mut datagram: &[u8]) -> impl Iterator<Item = (u8, Option<u8>)> {
     core::iter::from_fn(move || {
-        // A record's type, version, epoch and number, then its length (RFC 9147, section 4). Epoch 0 has no keys.
+        // A record's type, version, epoch and number, then its length (RFC 9147, section 4). Epoch
+        // 0 has no keys.
         let [kind @ 20..=31, _, _, 0, 0, _, _, _, _, _, _, high, low] = datagram.get(..HEADER)?
         else {
             return None;

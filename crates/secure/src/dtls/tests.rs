@@ -40,7 +40,8 @@ fn is_open(session: &Dtls) -> bool {
     matches!(session.state(), State::Open(_))
 }
 
-/// Client and server, and the datagrams between them: 50 ms each way, up to as much again if they are reordered.
+/// Client and server, and the datagrams between them: 50 ms each way, up to as much again if they
+/// are reordered.
 struct Pipe {
     ends: [Dtls; 2],
     random: RandomStream,
@@ -198,7 +199,8 @@ fn the_same_seed_sends_the_same_bytes_at_the_same_times() {
 #[test]
 fn a_peer_with_an_unknown_key_gets_no_further_datagram() {
     let (client, server, stranger) = (identity(1), identity(2), identity(3));
-    // The server refuses the client: after the flight that every client with a cookie gets, silence.
+    // The server refuses the client: after the flight that every client with a cookie gets,
+    // silence.
     let mut pipe = Pipe::clean([
         session(fast(), Role::Client, &stranger, listed(&[&server]), 1),
         session(fast(), Role::Server, &server, listed(&[&client]), 2),
@@ -271,7 +273,8 @@ fn a_pinned_certificate_may_have_expired() {
     assert!(is_open(&pipe.ends[1]), "{:?}", pipe.ends[1]);
 }
 
-/// A server with a certificate of an authority, good in 2030, and a client that believes the authority, at this time since 1970.
+/// A server with a certificate of an authority, good in 2030, and a client that believes the
+/// authority, at this time since 1970.
 fn certified(epoch: Duration, name: &str) -> Pipe {
     let server = Identity::from_pem(include_str!("../authority/server-P-256.pem")).unwrap();
     let authority = include_str!("../authority/authority-P-256.pem");
@@ -365,7 +368,8 @@ fn before_the_address_is_proved_a_server_sends_less_than_three_times_what_it_rec
             hello.push(datagram);
         }
         let received: usize = hello.iter().map(Bytes::len).sum();
-        // The same ClientHello again and again, as one who forges its source sends it; and time passes.
+        // The same ClientHello again and again, as one who forges its source sends it; and time
+        // passes.
         for round in 0..20_u64 {
             let now = Instant::from_millis(100 * round);
             hello.iter().for_each(|datagram| server.handle_datagram(now, datagram));
@@ -400,7 +404,8 @@ fn replayed_records_are_opened_once() {
 fn reordered_fragments_neither_stop_a_handshake_nor_flood_the_path() {
     for mtu in [150, 200, 300] {
         for seed in 0..25 {
-            // Small datagrams: each message of the handshake is in fragments, which arrive out of order.
+            // Small datagrams: each message of the handshake is in fragments, which arrive out of
+            // order.
             let ends = pair(Settings { mtu, ..fast() }, seed);
             let mut pipe = Pipe::new(ends, seed, 0, 0, Duration::from_millis(50));
             let mut steps = 0;
@@ -566,7 +571,8 @@ fn settings_out_of_range_are_refused() {
     }
 }
 
-/// Median and worst time, in milliseconds, until both ends are open: 200 handshakes over 100 ms of round-trip time.
+/// Median and worst time, in milliseconds, until both ends are open: 200 handshakes over 100 ms of
+/// round-trip time.
 fn handshake_times(first_retransmission: Duration, loss: u64) -> (u64, u64) {
     let time = |seed| {
         let ends = pair(Settings { first_retransmission, ..fast() }, seed);

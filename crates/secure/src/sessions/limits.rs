@@ -24,8 +24,8 @@ pub struct Limits {
     pub half_open_bytes: usize,
     /// Time from the cookie to the end of a handshake that a peer began, and to its first packet.
     pub half_open_time: Duration,
-    /// Time without a packet from the peer after which an open session is closed. SCTP's heartbeats keep a session open as long
-    /// as its association lives.
+    /// Time without a packet from the peer after which an open session is closed. SCTP's
+    /// heartbeats keep a session open as long as its association lives.
     pub idle: Duration,
     /// Silence of a server after which a client that continues to send sets up another session, or
     /// four round trips if that is longer: the server may have lost the session, or the client may
@@ -35,8 +35,8 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 16,384 sessions, 2,048 of one host; 512 handshakes, 64 of one host, each with 32 KiB and 15 s; idle for two minutes; renewed after a
-    /// second.
+    /// 16,384 sessions, 2,048 of one host; 512 handshakes, 64 of one host, each with 32 KiB and 15
+    /// s; idle for two minutes; renewed after a second.
     fn default() -> Limits {
         Limits {
             sessions: 16_384,

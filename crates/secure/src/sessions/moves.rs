@@ -1,20 +1,23 @@
-//! Whether a peer is at the source of its latest record: its NAT may have assigned another port, or an attacker was
-//! faster.
+//! Whether a peer is at the source of its latest record: its NAT may have assigned another port, or
+//! an attacker was faster.
 
 use core::net::SocketAddr;
 
 use base::{Duration, Instant};
 
-/// A peer that has moved does not move back within this time: records from its old port are reordered ones.
+/// A peer that has moved does not move back within this time: records from its old port are
+/// reordered ones.
 const SETTLED: Duration = Duration::from_millis(250);
-/// Time after a move, and after a datagram from the address before it, in which datagrams go to both addresses.
+/// Time after a move, and after a datagram from the address before it, in which datagrams go to
+/// both addresses.
 const DOUBTED: Duration = Duration::from_secs(1);
 
 /// The latest move of a session to another port of the peer's host.
 ///
-/// A record proves that the peer made it, not from where: an attacker who is faster than the record can send a copy
-/// from a port of its own choice. To keep an attacker from cutting the peer off, the address before the move receives
-/// the same datagrams as the new one, as long as datagrams from there show that the peer may be there.
+/// A record proves that the peer made it, not from where: an attacker who is faster than the record
+/// can send a copy from a port of its own choice. To keep an attacker from cutting the peer off,
+/// the address before the move receives the same datagrams as the new one, as long as datagrams
+/// from there show that the peer may be there.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Move {
     before: SocketAddr,
@@ -23,8 +26,8 @@ pub(super) struct Move {
 }
 
 impl Move {
-    /// The move from `current` to another address. Of several moves in a row, the address before the first stays the
-    /// doubted one.
+    /// The move from `current` to another address. Of several moves in a row, the address before
+    /// the first stays the doubted one.
     pub(super) fn from(current: SocketAddr, now: Instant, last: Option<Move>) -> Move {
         let doubted = last.and_then(|last| last.doubted(now, current));
         Move { before: doubted.unwrap_or(current), at: now, doubted_until: now + DOUBTED }

@@ -34,8 +34,8 @@ impl Sessions {
         self.settle(now, id);
     }
 
-    /// The open session through which a packet goes: the newest with the host that it is for, at its address, or else at
-    /// another port of the same address, to which that host has moved.
+    /// The open session through which a packet goes: the newest with the host that it is for, at
+    /// its address, or else at another port of the same address, to which that host has moved.
     fn session_for(&self, route: Route, origin: Option<Origin>) -> Option<SessionId> {
         let is_with = |id: &SessionId| self.table.get(*id).is_some_and(|s| s.is_with(origin));
         let at = self.table.at(route).into_iter().find(is_with);

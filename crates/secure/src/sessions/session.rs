@@ -20,7 +20,8 @@ const QUOTED: usize = 13 + 12 + 2 + 32;
 const NUMBER: core::ops::Range<usize> = 3..11;
 /// Time for which ICMP must report that no socket listens, since a server may be about to start.
 const REFUSED_FOR: Duration = Duration::from_secs(2);
-/// Most doublings of the time to the next attempt to set up a session anew: from a second to a minute.
+/// Most doublings of the time to the next attempt to set up a session anew: from a second to a
+/// minute.
 const MOST_DOUBLINGS: u32 = 6;
 
 /// The pair of addresses of a session.
@@ -55,7 +56,8 @@ pub(super) struct Session {
     pub(super) moved: Option<Move>,
     /// Whether a session that will replace this one is being set up.
     pub(super) renewing: bool,
-    /// Number of sessions set up anew since the last packet of the peer, and when the latest began.
+    /// Number of sessions set up anew since the last packet of the peer, and when the latest
+    /// began.
     renewals: (u32, Instant),
     /// Number of migrations to another shard.
     pub(super) migrations: u8,
@@ -198,8 +200,8 @@ impl Session {
         self.renewals = old.renewals;
     }
 
-    /// Notes that a session that will replace this one is being set up; returns the round trip to expect, doubled with
-    /// each attempt since the last packet of the peer.
+    /// Notes that a session that will replace this one is being set up; returns the round trip to
+    /// expect, doubled with each attempt since the last packet of the peer.
     pub(super) fn note_renewal(&mut self, now: Instant) -> Duration {
         let doubled = 1 << self.renewals.0.min(MOST_DOUBLINGS);
         (self.renewing, self.renewals) = (true, (self.renewals.0 + 1, now));
@@ -260,9 +262,10 @@ impl Session {
         Ok(sealed)
     }
 
-    /// Whether the machine goes on sending while the server, which spoke before, is silent. The time doubles with each
-    /// attempt: a handshake costs both ends a hundred times what a packet does, so that clients of a server that is late for
-    /// want of processor time would keep it late with handshakes.
+    /// Whether the machine goes on sending while the server, which spoke before, is silent. The
+    /// time doubles with each attempt: a handshake costs both ends a hundred times what a
+    /// packet does, so that clients of a server that is late for want of processor time would
+    /// keep it late with handshakes.
     pub(super) fn wants_renewal(&self, now: Instant, limits: &Limits) -> bool {
         let ((packets, second), (renewals, last)) = (self.unanswered, self.renewals);
         let patience = self.round_trip.map_or(limits.renew, |rtt| limits.renew.max(rtt * 4));

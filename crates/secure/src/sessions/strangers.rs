@@ -43,7 +43,8 @@ impl Sessions {
             (session.role == Role::Server && session.is_open()).then_some((session.heard, *id))
         };
         let mut tried: Vec<_> = beside.iter().filter_map(movable).collect();
-        // The moved session has not heard from its peer since: the one silent for longest is tried first.
+        // The moved session has not heard from its peer since: the one silent for longest is tried
+        // first.
         tried.sort_unstable();
         for (_, id) in tried.into_iter().take(TRIES) {
             if self.try_at(now, meta, id, bytes, machine) {
@@ -103,7 +104,8 @@ impl Sessions {
         let binding = self.cookies.binding(now, meta.remote, &hello);
         let randomness = self.randomness();
         match Dtls::accept(&self.context, trust, randomness, now, binding, (&hello, datagram)) {
-            // An answer to a stranger has less than three times the bytes that it answers (RFC 9147, section 5.1).
+            // An answer to a stranger has less than three times the bytes that it answers (RFC
+            // 9147, section 5.1).
             Some(Accepted::Retry(answer)) if answer.len() < 3 * datagram.len() => {
                 self.stats.cookies_sent += 1;
                 let transmit = plain_transmit(meta.remote, Some(meta.local), answer.len());

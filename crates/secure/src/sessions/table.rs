@@ -96,7 +96,8 @@ impl Table {
         }
     }
 
-    /// The sessions with the peer at `remote` to which a datagram at this local address may belong, the newest first.
+    /// The sessions with the peer at `remote` to which a datagram at this local address may belong,
+    /// the newest first.
     pub(super) fn at(&self, route: Route) -> Ids {
         let all = self.at.get(&route.remote).map_or(&[][..], Vec::as_slice);
         let fits = |id: &&SessionId| {

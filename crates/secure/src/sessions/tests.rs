@@ -1,5 +1,5 @@
-//! Tests of hosts with sessions below a machine that stores its packets, with datagrams passed by hand, and with
-//! attackers.
+//! Tests of hosts with sessions below a machine that stores its packets, with datagrams passed by
+//! hand, and with attackers.
 
 use base::{Duration, Ecn, IcmpError, Origin, Purpose};
 
@@ -291,7 +291,8 @@ fn a_replayed_hello_with_its_cookie_opens_nothing_and_is_soon_forgotten() {
         }
     }
     assert_eq!((server.sessions.len(), server.machine.received.len()), (0, 0));
-    // At the server that it was made for: beside the session, once that is over, it gets as far as a half-open handshake.
+    // At the server that it was made for: beside the session, once that is over, it gets as far as
+    // a half-open handshake.
     let (mut client, mut server, sent) = open_pair();
     for _ in 0..50 {
         sent.iter().for_each(|bytes| give(&mut server, at(1), address(1), bytes));

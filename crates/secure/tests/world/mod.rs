@@ -206,8 +206,8 @@ fn end(
 }
 
 impl World {
-    /// A client with key 1 that has begun an association to a server with key 2; plain, or secure with the key that each
-    /// expects of the other.
+    /// A client with key 1 that has begun an association to a server with key 2; plain, or secure
+    /// with the key that each expects of the other.
     pub(crate) fn new(link: LinkConfig, seed: u64, expected: Option<[u64; 2]>) -> World {
         World::with_retransmission(link, seed, expected, Duration::from_secs(1))
     }

@@ -1,5 +1,5 @@
-//! The two hosts of a comparison: one sends the messages when they are due, the other notes when each
-//! is delivered.
+//! The two hosts of a comparison: one sends the messages when they are due, the other notes when
+//! each is delivered.
 
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;

@@ -48,16 +48,16 @@ impl Shown {
         self.pixels.iter().flatten().count()
     }
 
-    /// The colour of a pixel as a viewer shows it: that of the next decoded one above where its own row has
-    /// not come yet; none where there is nothing to show.
+    /// The colour of a pixel as a viewer shows it: that of the next decoded one above where its own
+    /// row has not come yet; none where there is nothing to show.
     pub fn at(&self, x: usize, y: usize) -> Option<[u8; 3]> {
         let above = (0..=y).rev().take(8);
         above.filter_map(|row| self.pixels.get(row * self.width + x).copied().flatten()).next()
     }
 }
 
-/// Decodes as much as the first bytes of a GIF of `width` by `height` pixels give. Whatever is wrong ends the
-/// picture there.
+/// Decodes as much as the first bytes of a GIF of `width` by `height` pixels give. Whatever is
+/// wrong ends the picture there.
 pub fn decode(bytes: &[u8], (width, height): (u16, u16)) -> Shown {
     let (width, height) = (usize::from(width), usize::from(height));
     let mut shown = Shown { width, pixels: vec![None; width * height] };

@@ -1,7 +1,7 @@
 //! Eight generated scenes, each of up to 64 colours.
 //!
-//! Each is a function from a place to a brightness, and a palette for the brightness. A little noise, the same
-//! every time, keeps them from compressing better than photographs do.
+//! Each is a function from a place to a brightness, and a palette for the brightness. A little
+//! noise, the same every time, keeps them from compressing better than photographs do.
 
 use base::{Purpose, RandomStream};
 use core::f64::consts::TAU;
@@ -144,7 +144,8 @@ fn waves(x: f64, y: f64) -> f64 {
     0.5 + 0.35 * (of((0.3, 0.4)) + of((0.75, 0.65)))
 }
 
-/// Steps after which a point leaves the Julia set of -0.78 + 0.14 i, in thirtieths and at most 1; 0 if none of 48 does.
+/// Steps after which a point leaves the Julia set of -0.78 + 0.14 i, in thirtieths and at most 1; 0
+/// if none of 48 does.
 fn julia(x: f64, y: f64) -> f64 {
     let (mut re, mut im) = ((x - 0.5) * 3.2, (y - 0.5) * 2.4);
     for step in 0..48 {

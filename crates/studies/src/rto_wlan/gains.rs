@@ -64,8 +64,8 @@ pub const TABLE_2: [(Pair, u32); 7] = [
     (Pair::new(0, 3), 121),
 ];
 
-/// Agreement of ranks found here (none for a pair that was left out) with the order of a table of the paper:
-/// Spearman's correlation. None unless all of its pairs are there and differ.
+/// Agreement of ranks found here (none for a pair that was left out) with the order of a table of
+/// the paper: Spearman's correlation. None unless all of its pairs are there and differ.
 pub fn agreement(table: &[(Pair, u32)], rank: impl Fn(Pair) -> Option<f64>) -> Option<f64> {
     let ranks: Option<Vec<(f64, f64)>> =
         table.iter().map(|(pair, paper)| Some((f64::from(*paper), rank(*pair)?))).collect();
@@ -77,8 +77,9 @@ pub fn grid() -> impl Iterator<Item = Pair> {
     (0..=10).flat_map(|alpha| (0..=10).map(move |beta| Pair { alpha, beta }))
 }
 
-/// The timeout of each second but the first, before its measurement is known: what would be armed. Neither
-/// bounds nor granularity apply: with a minimum of a second, nothing in the paper's study could be needless.
+/// The timeout of each second but the first, before its measurement is known: what would be armed.
+/// Neither bounds nor granularity apply: with a minimum of a second, nothing in the paper's study
+/// could be needless.
 pub fn to_timeouts(
     round_trips: &[Duration],
     alpha: Ratio,
@@ -97,7 +98,8 @@ pub fn to_timeouts(
 /// The paper's numbers of a pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Analysis {
-    /// Time by which the timeout is above the round-trip time, summed over the seconds in which it is.
+    /// Time by which the timeout is above the round-trip time, summed over the seconds in which it
+    /// is.
     pub delay: Duration,
     /// Number of seconds in which the timeout is below the round-trip time.
     pub spurious: u32,
@@ -140,8 +142,8 @@ impl Ranked {
     }
 }
 
-/// All pairs, the best first. Of equals the one with the smaller alpha, then beta, comes first: the paper
-/// does not say.
+/// All pairs, the best first. Of equals the one with the smaller alpha, then beta, comes first: the
+/// paper does not say.
 pub fn rank(round_trips: &[Duration], deviation: Deviation) -> Vec<Ranked> {
     let ranked = |pair| Ranked {
         pair,

@@ -18,7 +18,8 @@ fn default_findings(seed: u64) -> Results {
 
 #[test]
 fn three_round_trips_by_hand() {
-    // After 100 ms: SRTT 100, RTTVAR 50, so 300. After 200 with alpha 1/2, beta 1/2: RTTVAR 75, SRTT 150, so 450.
+    // After 100 ms: SRTT 100, RTTVAR 50, so 300. After 200 with alpha 1/2, beta 1/2: RTTVAR 75,
+    // SRTT 150, so 450.
     let rtts = millis(&[100, 200, 500]);
     let timeouts =
         to_timeouts(&rtts, Pair::new(5, 0).alpha(), Pair::new(0, 5).beta(), Deviation::Absolute);

@@ -1,9 +1,9 @@
-//! A transfer over two paths, the first of which walks out of its cell: the paper's section 6.3 through the
-//! shipped SCTP, and what its section 7 asks for.
+//! A transfer over two paths, the first of which walks out of its cell: the paper's section 6.3
+//! through the shipped SCTP, and what its section 7 asks for.
 //!
-//! The sender always has data waiting. At some time the first path is lost for good; how soon data takes the
-//! other one is the policy's matter: consecutive timeouts until Path.Max.Retrans is passed, as in the paper,
-//! or something better. What arrived until the end is the measure.
+//! The sender always has data waiting. At some time the first path is lost for good; how soon data
+//! takes the other one is the policy's matter: consecutive timeouts until Path.Max.Retrans is
+//! passed, as in the paper, or something better. What arrived until the end is the measure.
 
 use core::ops::Range;
 use std::cell::RefCell;
@@ -63,7 +63,8 @@ pub enum Switchover {
     Pf,
     /// Two signs that it is gone.
     Evidence,
-    /// A loss of the path, or a round-trip time that rises and rises: the paper's first future work.
+    /// A loss of the path, or a round-trip time that rises and rises: the paper's first future
+    /// work.
     RisingRtt,
 }
 
@@ -354,10 +355,10 @@ const GAINS: [&str; 2] = ["parameters.alpha", "parameters.beta"];
 /// Measures that [`rank`] adds.
 const CONCLUSIONS: [&str; 3] = ["rank.simulated", "rank.agreement", "rank.correlation"];
 
-/// Ranks the cells of a sweep over the gains by the bytes transferred, 1 for the most, separately for all other swept
-/// keys. Equals share the mean of their ranks. The first cell of each group also has the correlation with the order
-/// of the paper's Table 2, if all of its pairs are there, and that of bytes transferred with the time at which data
-/// left the path.
+/// Ranks the cells of a sweep over the gains by the bytes transferred, 1 for the most, separately
+/// for all other swept keys. Equals share the mean of their ranks. The first cell of each group
+/// also has the correlation with the order of the paper's Table 2, if all of its pairs are there,
+/// and that of bytes transferred with the time at which data left the path.
 pub(super) fn rank(cells: &[CellResults<'_>]) -> Vec<(usize, Row)> {
     let is_gain = |key: &str| GAINS.contains(&key);
     let mut groups: BTreeMap<Labels, Vec<(usize, f64)>> = BTreeMap::new();

@@ -1,11 +1,12 @@
 //! The walk out of the cell.
 //!
-//! The paper measured 25 of them and shows the averages as a picture. Of the numbers in its text, some are of a
-//! single walk (section 5: timeouts of 3 s) and some follow from the average (section 6.2: sums that are possible
-//! only with round-trip times of a few tenths of a second). One model gives both: a walk is undisturbed, has short
-//! stalls as the signal fades, and long ones once it has left the cell; each walk leaves at its own time, so
-//! that the average goes on rising. A stall adds an exponential time to a round trip. Losses begin with the
-//! short stalls and grow after the cell is left.
+//! The paper measured 25 of them and shows the averages as a picture. Of the numbers in its text,
+//! some are of a single walk (section 5: timeouts of 3 s) and some follow from the average (section
+//! 6.2: sums that are possible only with round-trip times of a few tenths of a second). One model
+//! gives both: a walk is undisturbed, has short stalls as the signal fades, and long ones once it
+//! has left the cell; each walk leaves at its own time, so that the average goes on rising. A stall
+//! adds an exponential time to a round trip. Losses begin with the short stalls and grow after the
+//! cell is left.
 
 use base::{Duration, Purpose, RandomStream};
 use serde::Deserialize;
@@ -59,9 +60,9 @@ pub struct Walk {
 }
 
 impl Default for Walk {
-    /// Found by a coarse search for what comes closest to the paper's numbers; `docs/rto-wlan.md` shows how
-    /// close. Losses are not reported at all: these are plausible, and no number depends on them unless a
-    /// transfer asks for them.
+    /// Found by a coarse search for what comes closest to the paper's numbers; `docs/rto-wlan.md`
+    /// shows how close. Losses are not reported at all: these are plausible, and no number
+    /// depends on them unless a transfer asks for them.
     fn default() -> Walk {
         Walk {
             walks: 25,
@@ -146,7 +147,8 @@ impl Walk {
         (since / self.fading.as_secs_f64().max(1.0)).clamp(0.0, 1.0)
     }
 
-    /// Draws as often in each second, so that walks that leave at other times differ in nothing else.
+    /// Draws as often in each second, so that walks that leave at other times differ in nothing
+    /// else.
     fn round_trip(&self, second: usize, leaves: usize, random: &mut RandomStream) -> Duration {
         let (base, stalls, length) = (random.unit_f64(), random.unit_f64(), random.unit_f64());
         if second == 0 {

@@ -22,8 +22,8 @@ fn with_interleaving_an_urgent_message_waits_for_no_more_than_one_packet_of_bulk
         let outcome = outcome(scheduler, true);
         assert!(outcome.delays.count() > 90, "{} arrived", outcome.delays.count());
         assert!(outcome.bulk_ahead <= 1, "{scheduler:?}: {} packets ahead", outcome.bulk_ahead);
-        // It waits for a SACK: they come at the rate of the packets (1.2 ms each, two to a SACK), or, while the window is
-        // too small to fill the line, once per round trip.
+        // It waits for a SACK: they come at the rate of the packets (1.2 ms each, two to a SACK),
+        // or, while the window is too small to fill the line, once per round trip.
         let [half, all] = [0.5, 1.0].map(|quantile| outcome.waits.quantile(quantile).unwrap());
         assert!(half <= Duration::from_millis(3), "{scheduler:?}: {half}");
         assert!(all <= Duration::from_millis(40), "{scheduler:?}: {all}");

@@ -1,5 +1,5 @@
-//! Messages over a TCP connection through a lossy network: when each is due, when the application at the other
-//! end has read all of it.
+//! Messages over a TCP connection through a lossy network: when each is due, when the application
+//! at the other end has read all of it.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -32,8 +32,8 @@ pub struct Line {
     pub size: usize,
 }
 
-/// Carries messages that are due at these times, in order, and tells when each had been read. Messages that
-/// never were, because the connection failed, are missing at the end.
+/// Carries messages that are due at these times, in order, and tells when each had been read.
+/// Messages that never were, because the connection failed, are missing at the end.
 ///
 /// # Errors
 /// [`WorldError`] where settings of the network contradict each other or time stands still.

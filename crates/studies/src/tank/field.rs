@@ -26,8 +26,8 @@ pub struct Field {
 }
 
 impl Default for Field {
-    /// The side is the paper's; speeds are BZFlag's defaults; updates come at every turn and so often between
-    /// that 25 tanks together give the paper's 24 ms between packets.
+    /// The side is the paper's; speeds are BZFlag's defaults; updates come at every turn and so
+    /// often between that 25 tanks together give the paper's 24 ms between packets.
     fn default() -> Field {
         Field {
             side: 200.0,

@@ -52,7 +52,8 @@ impl Connection {
         if !self.has_good_timestamp(now, start, &segment) {
             return;
         }
-        // Fourth check in the RFC, but RFC 5961, section 4.2, requires the challenge whatever the number.
+        // Fourth check in the RFC, but RFC 5961, section 4.2, requires the challenge whatever the
+        // number.
         if segment.flags.syn() {
             return self.on_syn_in_mid_connection(now, start);
         }
@@ -70,13 +71,14 @@ impl Connection {
         }
     }
 
-    /// First check: the segment is outside the window. It is answered by an acknowledgement, which tells an honest
-    /// peer the present state; a window probe is such a segment. Its own acknowledgement still counts if it begins
-    /// at RCV.NXT ("special allowance").
+    /// First check: the segment is outside the window. It is answered by an acknowledgement, which
+    /// tells an honest peer the present state; a window probe is such a segment. Its own
+    /// acknowledgement still counts if it begins at RCV.NXT ("special allowance").
     fn on_unacceptable(&mut self, now: Instant, start: u64, segment: Segment) {
         self.tally.unacceptable = self.tally.unacceptable.saturating_add(1);
         let (next, end) = (self.rx.rcv_nxt(), start + u64::from(segment.length()));
-        // An entirely old segment begins at RCV.NXT once its old part is removed, such as a retransmitted FIN.
+        // An entirely old segment begins at RCV.NXT once its old part is removed, such as a
+        // retransmitted FIN.
         let is_probe = (start == next || end == next) && segment.flags.ack();
         if is_probe {
             self.silence.on_heard(now);
@@ -87,8 +89,9 @@ impl Connection {
         self.note_duplicate(now, start, segment);
     }
 
-    /// Acknowledges a segment outside the window: always if it carries data, since the peer waits for that;
-    /// otherwise at a limited rate, since it might be the answer to such an acknowledgement (RFC 5961, section 7).
+    /// Acknowledges a segment outside the window: always if it carries data, since the peer waits
+    /// for that; otherwise at a limited rate, since it might be the answer to such an
+    /// acknowledgement (RFC 5961, section 7).
     fn note_duplicate(&mut self, now: Instant, start: u64, segment: Segment) {
         if segment.payload.is_empty() && !segment.flags.fin() {
             return self.challenge(now);
@@ -100,8 +103,9 @@ impl Connection {
         self.rx.request_ack(now);
     }
 
-    /// Second check (section 3.10.7.4; RFC 5961, section 3.2): whether a reset is valid. It must carry exactly the
-    /// expected number; another one in the window might be forged, and is challenged.
+    /// Second check (section 3.10.7.4; RFC 5961, section 3.2): whether a reset is valid. It must
+    /// carry exactly the expected number; another one in the window might be forged, and is
+    /// challenged.
     fn takes_reset(&mut self, now: Instant, start: u64) -> bool {
         let next = self.rx.rcv_nxt();
         // A connection that received FIN expects the number after it, which the peer may not know.
@@ -135,8 +139,9 @@ impl Connection {
         }
     }
 
-    /// PAWS (RFC 7323, section 5.3). A segment without the negotiated timestamps is dropped silently (section 3.2).
-    /// Of an acknowledgement that a later segment overtook, only the SACK blocks count.
+    /// PAWS (RFC 7323, section 5.3). A segment without the negotiated timestamps is dropped
+    /// silently (section 3.2). Of an acknowledgement that a later segment overtook, only the
+    /// SACK blocks count.
     fn has_good_timestamp(&mut self, now: Instant, start: u64, segment: &Segment) -> bool {
         if !self.negotiated.timestamps {
             return true;
@@ -161,9 +166,9 @@ impl Connection {
         good
     }
 
-    /// Whether a segment with an old timestamp may be an acknowledgement that was overtaken by a later segment. It
-    /// must echo a recent timestamp and acknowledge nothing new, so that it cannot stem from an earlier cycle of the
-    /// sequence numbers.
+    /// Whether a segment with an old timestamp may be an acknowledgement that was overtaken by a
+    /// later segment. It must echo a recent timestamp and acknowledge nothing new, so that it
+    /// cannot stem from an earlier cycle of the sequence numbers.
     fn is_overtaken_ack(&self, now: Instant, start: u64, segment: &Segment) -> bool {
         let (next, una) = (self.rx.rcv_nxt(), self.tx.snd_una());
         let ack = self.outgoing.unwrap(una, segment.ack);
@@ -176,8 +181,8 @@ impl Connection {
         bare && sent_before && acks_old && age.is_some_and(|age| age <= recent)
     }
 
-    /// The SACK blocks of an overtaken segment may contain a report that no later acknowledgement repeats, such as
-    /// a duplicate (RFC 2883).
+    /// The SACK blocks of an overtaken segment may contain a report that no later acknowledgement
+    /// repeats, such as a duplicate (RFC 2883).
     fn on_overtaken_ack(&mut self, now: Instant, start: u64, segment: &Segment) {
         let una = self.tx.snd_una();
         let ack = Acknowledgement {
@@ -218,8 +223,8 @@ impl Connection {
     fn on_ack(&mut self, now: Instant, start: u64, segment: &Segment) -> AckVerdict {
         let una = self.tx.snd_una();
         let ack = self.outgoing.unwrap(una, segment.ack);
-        // Unsent data cannot be acknowledged; nor does a genuine peer acknowledge data further back than its
-        // largest window.
+        // Unsent data cannot be acknowledged; nor does a genuine peer acknowledge data further back
+        // than its largest window.
         if ack > self.tx.snd_max() || ack + self.tx.max_window() < una {
             self.tally.unacceptable = self.tally.unacceptable.saturating_add(1);
             self.challenge(now);
@@ -266,8 +271,9 @@ impl Connection {
         }
     }
 
-    /// The peer's user timeout option arrived (RFC 5482, section 3.1). It applies if the application has set none,
-    /// within the limits of RFC 1122, section 4.2.3.5, for R2 and of this implementation.
+    /// The peer's user timeout option arrived (RFC 5482, section 3.1). It applies if the
+    /// application has set none, within the limits of RFC 1122, section 4.2.3.5, for R2 and of
+    /// this implementation.
     pub(super) fn on_peer_user_timeout(&mut self, told: Option<Duration>) {
         if let Some(told) = told.filter(|_| self.options.user_timeout_option) {
             let told = (told.as_millis() / 1000).clamp(100, 3600) as u32;
@@ -296,9 +302,9 @@ impl Connection {
         if has_text {
             self.tally.data_segments_received += 1;
         }
-        // No application will read the data (section 3.6.1; RFC 2525, section 2.17). The reset carries the number
-        // that the peer expects, whatever it has not received: the peer would challenge another one (RFC 5961,
-        // section 3.2).
+        // No application will read the data (section 3.6.1; RFC 2525, section 2.17). The reset
+        // carries the number that the peer expects, whatever it has not received: the peer
+        // would challenge another one (RFC 5961, section 3.2).
         if has_text && self.closed && start + payload.len() as u64 > self.rx.rcv_nxt() {
             self.reset = Some(PendingReset::Answer(segment.ack));
             return self.fail(Failure::Aborted);

@@ -38,8 +38,8 @@ impl Connection {
             State::Closed | State::TimeWait => {}
             // Section 3.10.4: nothing was promised to the peer yet.
             State::SynSent => self.enter_closed(),
-            // Unread data was not delivered to the application, which the peer must learn (RFC 2525, section 2.17).
-            // With a linger time of zero, no data is waited for.
+            // Unread data was not delivered to the application, which the peer must learn (RFC
+            // 2525, section 2.17). With a linger time of zero, no data is waited for.
             _ if unread || linger.is_some_and(|span| span.is_zero()) => {
                 self.abort_with(Failure::Aborted);
             }
@@ -69,8 +69,8 @@ impl Connection {
         }
     }
 
-    /// Ends a connection that made no progress, for its memory: resets it if it is established, and returns whether
-    /// it did (RFC 6429, for a peer whose window stays closed).
+    /// Ends a connection that made no progress, for its memory: resets it if it is established, and
+    /// returns whether it did (RFC 6429, for a peer whose window stays closed).
     pub(crate) fn evict(&mut self) -> bool {
         let ends = self.can_be_evicted();
         if ends {
@@ -90,8 +90,8 @@ impl Connection {
         self.fail(failure);
     }
 
-    /// Ends the connection for the reason `failure`; received data stays readable unless the peer reset the
-    /// connection.
+    /// Ends the connection for the reason `failure`; received data stays readable unless the peer
+    /// reset the connection.
     pub(super) fn fail(&mut self, failure: Failure) {
         self.failure = Some(failure);
         self.events.add(Event::Failed(failure));
@@ -141,7 +141,8 @@ impl Connection {
         }
     }
 
-    /// Limits FIN-WAIT-2, so that a peer that never sends FIN does not keep a released connection alive.
+    /// Limits FIN-WAIT-2, so that a peer that never sends FIN does not keep a released connection
+    /// alive.
     fn limit_fin_wait_2(&mut self, now: Instant) {
         if self.state == State::FinWait2 && self.closed {
             self.ends_at = self.options.fin_wait_2.map(|span| now + span);

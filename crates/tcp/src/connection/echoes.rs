@@ -1,5 +1,6 @@
-//! Timestamps of this side that a segment may echo (RFC 7323, section 4.1): one that was never sent, or was sent
-//! before all outstanding data, is an error or a forgery, and gives no RTT sample.
+//! Timestamps of this side that a segment may echo (RFC 7323, section 4.1): one that was never
+//! sent, or was sent before all outstanding data, is an error or a forgery, and gives no RTT
+//! sample.
 
 use base::{Duration, Instant};
 
@@ -53,8 +54,8 @@ impl Echoes {
         self.age_since(now, echo, self.began)
     }
 
-    /// Time since `echo` was sent, for an acknowledgement of outstanding data: the peer echoes the timestamp of the
-    /// oldest segment that it had not acknowledged, or a later one.
+    /// Time since `echo` was sent, for an acknowledgement of outstanding data: the peer echoes the
+    /// timestamp of the oldest segment that it had not acknowledged, or a later one.
     pub(super) fn age_of_acked(&self, now: Instant, echo: u32) -> Option<Duration> {
         self.age_since(now, echo, self.oldest)
     }

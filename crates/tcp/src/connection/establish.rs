@@ -11,8 +11,8 @@ use crate::wire::Segment;
 /// Bytes that the timestamps option takes in every segment (RFC 7323, appendix A).
 const TIMESTAMPS_LENGTH: u16 = 12;
 
-/// Least payload of a full segment, whatever the peer's MSS and the path MTU: a smaller one is not worth its
-/// header, and would let a peer make a little data cost a lot of work.
+/// Least payload of a full segment, whatever the peer's MSS and the path MTU: a smaller one is not
+/// worth its header, and would let a peer make a little data cost a lot of work.
 const MIN_MSS: u16 = 36;
 
 impl Connection {
@@ -58,7 +58,8 @@ impl Connection {
         }
     }
 
-    /// The first RTT sample: that of a SYN sent once (Karn), or of an echoed timestamp (RFC 7323, section 4.1).
+    /// The first RTT sample: that of a SYN sent once (Karn), or of an echoed timestamp (RFC 7323,
+    /// section 4.1).
     fn handshake_rtt(
         &self,
         now: Instant,
@@ -80,8 +81,8 @@ impl Connection {
         u64::from(field) << self.negotiated.window_scale.map_or(0, |(shift, _)| shift)
     }
 
-    /// Bytes of data in a full segment: limited by the peer's MSS and the path MTU, less the options of every
-    /// segment (RFC 9293, section 3.7.1; RFC 6691).
+    /// Bytes of data in a full segment: limited by the peer's MSS and the path MTU, less the
+    /// options of every segment (RFC 9293, section 3.7.1; RFC 6691).
     pub(super) fn send_mss(&self) -> u16 {
         self.mss_in(self.path_mtu.get())
     }

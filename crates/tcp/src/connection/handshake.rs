@@ -1,5 +1,5 @@
-//! The opening of a connection: SYNs, negotiation, and the SYN timer (RFC 9293, section 3.5; RFC 7323, 2018, 3168;
-//! RFC 6298, section 5).
+//! The opening of a connection: SYNs, negotiation, and the SYN timer (RFC 9293, section 3.5; RFC
+//! 7323, 2018, 3168; RFC 6298, section 5).
 
 use std::sync::Arc;
 
@@ -63,19 +63,19 @@ impl PeerSyn {
 pub(crate) struct Negotiated {
     pub(crate) timestamps: bool,
     pub(crate) sack: bool,
-    /// Whether segments may be sent as markable and echoed marks count: all SYNs and SYN ACKs agree on it,
-    /// whichever of them arrived (RFC 3168, section 6.1.1).
+    /// Whether segments may be sent as markable and echoed marks count: all SYNs and SYN ACKs
+    /// agree on it, whichever of them arrived (RFC 3168, section 6.1.1).
     pub(crate) ecn: bool,
-    /// Whether marks are echoed: one of this side's SYNs or SYN ACKs negotiated ECN, so that the peer may rely on
-    /// it.
+    /// Whether marks are echoed: one of this side's SYNs or SYN ACKs negotiated ECN, so that the
+    /// peer may rely on it.
     pub(crate) ecn_echo: bool,
     /// Shifts of the peer's and of this side's window.
     pub(crate) window_scale: Option<(u8, u8)>,
 }
 
 impl Negotiated {
-    /// Options in force after the peer's SYN, which offers them or, as an answer to this side's SYN, grants them.
-    /// `asked`: which of this side's SYNs asked for ECN.
+    /// Options in force after the peer's SYN, which offers them or, as an answer to this side's
+    /// SYN, grants them. `asked`: which of this side's SYNs asked for ECN.
     pub(crate) fn of(
         options: &ConnectionOptions,
         own_shift: u8,
@@ -176,7 +176,8 @@ pub(crate) struct Handshake {
     pub(crate) was_full: bool,
     /// Whether the application has finished its direction.
     pub(crate) finish: bool,
-    /// Text of the peer's SYN, and whether FIN follows it, to be delivered once the connection is established.
+    /// Text of the peer's SYN, and whether FIN follows it, to be delivered once the connection is
+    /// established.
     pub(crate) early: Option<(Bytes, bool)>,
     /// Failure that ICMP reported, for the case that no answer comes.
     pub(crate) hint: Option<Failure>,
@@ -208,8 +209,8 @@ impl Handshake {
         }
     }
 
-    /// A SYN was sent. Each timeout is twice the previous one (RFC 6298, section 5.5), except for the number of
-    /// this side's own SYNs that the policy's `linear_setup` names.
+    /// A SYN was sent. Each timeout is twice the previous one (RFC 6298, section 5.5), except for
+    /// the number of this side's own SYNs that the policy's `linear_setup` names.
     pub(crate) fn on_sent(&mut self, now: Instant, options: &ConnectionOptions) {
         if self.sent == 0 {
             self.ends_at = options.syn_time_limit.map(|limit| now + limit);
@@ -229,7 +230,8 @@ impl Handshake {
         }
     }
 
-    /// Expiries at which the timeout does not double: none for a SYN ACK, whose peer repeats its SYN itself.
+    /// Expiries at which the timeout does not double: none for a SYN ACK, whose peer repeats its
+    /// SYN itself.
     pub(crate) fn linear_timeouts(&self, options: &ConnectionOptions) -> u8 {
         if self.listener.is_none() { options.policy.backoff.linear_setup } else { 0 }
     }

@@ -7,8 +7,8 @@ use crate::event::{Event, Failure, SoftError};
 use crate::wire::SeqNumber;
 
 impl Connection {
-    /// Whether a segment that begins with `seq` is outstanding: only a host that saw it can quote its number (RFC
-    /// 5927, section 4.1).
+    /// Whether a segment that begins with `seq` is outstanding: only a host that saw it can quote
+    /// its number (RFC 5927, section 4.1).
     pub(crate) fn has_outstanding(&self, seq: SeqNumber) -> bool {
         if let Some(handshake) = &self.handshake {
             return handshake.sent > 0 && seq == self.outgoing.initial();
@@ -22,7 +22,8 @@ impl Connection {
     pub(crate) fn on_icmp(&mut self, now: Instant, error: IcmpError) {
         match (error, self.state) {
             (IcmpError::PacketTooBig { mtu }, _) => self.on_packet_too_big(now, mtu),
-            // A hard error ends an attempt to open, but no established connection (RFC 5927, section 5.2).
+            // A hard error ends an attempt to open, but no established connection (RFC 5927,
+            // section 5.2).
             (IcmpError::NoListener, State::SynSent | State::SynReceived) => {
                 self.fail(Failure::NoListener);
             }
@@ -37,8 +38,8 @@ impl Connection {
         }
     }
 
-    /// Reports a soft error if the application subscribed to it and knows the connection: one that a peer opened
-    /// has no application before it is established.
+    /// Reports a soft error if the application subscribed to it and knows the connection: one that
+    /// a peer opened has no application before it is established.
     pub(super) fn tell(&mut self, error: SoftError) {
         let is_opening = self.state == State::SynReceived && self.listener().is_some();
         if self.options.soft_errors && !self.closed && !is_opening {

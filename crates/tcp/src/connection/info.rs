@@ -25,7 +25,8 @@ pub struct Counters {
     pub bytes_received: u64,
     /// Bytes that the peer acknowledged.
     pub bytes_acked: u64,
-    /// Segments dropped as unacceptable: outside the window, too old by their timestamp, out of place.
+    /// Segments dropped as unacceptable: outside the window, too old by their timestamp, out of
+    /// place.
     pub unacceptable: u64,
     /// Challenge ACKs sent (RFC 5961).
     pub challenge_acks: u64,
@@ -39,7 +40,8 @@ pub struct Counters {
     pub path_mtu_reductions: u64,
 }
 
-/// Counters that a connection keeps itself: narrow where events are rare, since every idle connection has them.
+/// Counters that a connection keeps itself: narrow where events are rare, since every idle
+/// connection has them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct NarrowCounters {
     pub(super) segments_sent: u64,

@@ -37,8 +37,8 @@ impl Connection {
         connection
     }
 
-    /// A connection from a valid SYN cookie, from which `peer` was read: SYN-RECEIVED, with the ACK still to be
-    /// processed.
+    /// A connection from a valid SYN cookie, from which `peer` was read: SYN-RECEIVED, with the ACK
+    /// still to be processed.
     pub(crate) fn accept_cookie(
         now: Instant,
         options: Arc<ConnectionOptions>,
@@ -94,15 +94,16 @@ impl Connection {
         }
     }
 
-    /// The timer of the SYN expired: retransmits the SYN, up to the limit of retries (RFC 9293, section 3.8.3).
+    /// The timer of the SYN expired: retransmits the SYN, up to the limit of retries (RFC 9293,
+    /// section 3.8.3).
     pub(super) fn on_syn_timeout(&mut self, now: Instant) {
         let limit = match self.listener() {
             Some(_) => self.options.syn_ack_retries,
             None => self.options.syn_retries,
         };
         let Some(handshake) = &mut self.handshake else { return };
-        // As in Linux (`tcp_syn_linear_timeouts`): linear timeouts come in addition, so that an attempt takes no
-        // less time than with doubled timeouts.
+        // As in Linux (`tcp_syn_linear_timeouts`): linear timeouts come in addition, so that an
+        // attempt takes no less time than with doubled timeouts.
         let limit = limit.saturating_add(handshake.linear_timeouts(&self.options));
         let too_long = handshake.ends_at.is_some_and(|at| at <= now);
         if !handshake.expire(now) && !too_long {

@@ -44,7 +44,8 @@ impl Connection {
             }
             // The last acknowledgement, in TIME-WAIT.
             State::TimeWait => self.poll_ack(now, buffer),
-            // SACK blocks need a segment of their own, since a full segment of data has no room for them.
+            // SACK blocks need a segment of their own, since a full segment of data has no room for
+            // them.
             _ if self.has_sack_to_tell(now) => self.poll_ack(now, buffer),
             _ => self
                 .poll_data(now, buffer)
@@ -58,8 +59,8 @@ impl Connection {
         self.rx.wants_ack(now)
     }
 
-    /// Answers a segment that acknowledges unsent data with a reset, without any other effect (section 3.5.2, group
-    /// 2).
+    /// Answers a segment that acknowledges unsent data with a reset, without any other effect
+    /// (section 3.5.2, group 2).
     pub(super) fn send_reset_for(&mut self, segment: &Segment) {
         self.reset = Some(PendingReset::Answer(segment.ack));
     }
@@ -84,7 +85,8 @@ impl Connection {
     fn poll_syn(&mut self, now: Instant, buffer: &mut dyn TransmitBuffer) -> Option<Transmit> {
         let handshake = self.handshake.as_mut().filter(|handshake| handshake.wants_send)?;
         let peer = handshake.peer;
-        // A SYN that may have been dropped for its ECN bits is repeated without them (RFC 3168, section 6.1.1.1).
+        // A SYN that may have been dropped for its ECN bits is repeated without them (RFC 3168,
+        // section 6.1.1.1).
         let with_ecn = handshake.expiries <= self.options.ecn_syn_retries;
         let ecn = with_ecn
             && match &peer {
@@ -96,8 +98,9 @@ impl Connection {
         let with_options = peer.is_some() || handshake.expiries <= limit;
         match peer {
             None => handshake.ecn_asked.on_sent(ecn),
-            // The peer may receive this SYN ACK and conclude that there is no ECN: then it would echo no mark, so
-            // no segment may be sent as markable (RFC 3168, section 6.1.1).
+            // The peer may receive this SYN ACK and conclude that there is no ECN: then it would
+            // echo no mark, so no segment may be sent as markable (RFC 3168, section
+            // 6.1.1).
             Some(_) => self.negotiated.ecn &= ecn,
         }
         handshake.on_sent(now, &self.options);
@@ -153,7 +156,8 @@ impl Connection {
             self.tally.data_segments_sent += 1;
             self.data_sent_at = now;
         }
-        // Only new data within the window may be sent as markable (RFC 3168, sections 6.1.4 to 6.1.6).
+        // Only new data within the window may be sent as markable (RFC 3168, sections 6.1.4 to
+        // 6.1.6).
         let markable = self.negotiated.ecn && bytes > 0 && !retransmission && !window_probe;
         let ecn = if markable { Ecn::Ect0 } else { Ecn::NotEct };
         Some(self.emit(&segment, data, ecn, buffer))
@@ -172,8 +176,8 @@ impl Connection {
         Some(self.emit(&segment, 0..0, Ecn::NotEct, buffer))
     }
 
-    /// Writes a keep-alive probe: an old, acknowledged number makes the peer answer (RFC 9293, section 3.8.4),
-    /// whatever is outstanding.
+    /// Writes a keep-alive probe: an old, acknowledged number makes the peer answer (RFC 9293,
+    /// section 3.8.4), whatever is outstanding.
     fn poll_probe(&mut self, now: Instant, buffer: &mut dyn TransmitBuffer) -> Option<Transmit> {
         if !core::mem::take(&mut self.probes) {
             return None;
@@ -183,8 +187,8 @@ impl Connection {
         Some(self.emit(&segment, 0..0, Ecn::NotEct, buffer))
     }
 
-    /// A segment at `start` with room for `bytes` bytes of data, which acknowledges all received data. Optional TCP
-    /// options are added as far as they fit beside the data.
+    /// A segment at `start` with room for `bytes` bytes of data, which acknowledges all received
+    /// data. Optional TCP options are added as far as they fit beside the data.
     fn acknowledging(&mut self, now: Instant, start: u64, bytes: usize) -> Segment {
         let mut left = usize::from(self.send_mss()).saturating_sub(bytes);
         let user_timeout = self.user_timeout_to_tell().filter(|_| left >= 4);

@@ -1,4 +1,5 @@
-//! Segment sizes: the size that the path MTU allows, and probes of a larger one (RFC 4821, section 7).
+//! Segment sizes: the size that the path MTU allows, and probes of a larger one (RFC 4821, section
+//! 7).
 
 use base::Instant;
 use recovery::PathId;
@@ -8,13 +9,13 @@ use recovery::policy::PathMtuPolicy;
 use super::{Connection, headers};
 use crate::tx::{Outgoing, Sender};
 
-/// Number of full segments that should follow a probe, so that its loss is noticed before the timer expires (RFC
-/// 4821, section 7.4).
+/// Number of full segments that should follow a probe, so that its loss is noticed before the timer
+/// expires (RFC 4821, section 7.4).
 const FOLLOWERS: u64 = 3;
 
 impl Connection {
-    /// A packet was too big for a link (RFC 1191, RFC 8201): outstanding data was dropped and is retransmitted in
-    /// smaller segments.
+    /// A packet was too big for a link (RFC 1191, RFC 8201): outstanding data was dropped and is
+    /// retransmitted in smaller segments.
     pub(super) fn on_packet_too_big(&mut self, now: Instant, mtu: u32) {
         let packet = self.packet_of(self.tx.largest_in_flight());
         if self.options.path_mtu_discovery
@@ -25,8 +26,9 @@ impl Connection {
         }
     }
 
-    /// The retransmission timer expired `expiries` times in a row while no small segment was missing: perhaps the
-    /// retransmitted segment is too big and no router reports it (RFC 2923, section 2.1).
+    /// The retransmission timer expired `expiries` times in a row while no small segment was
+    /// missing: perhaps the retransmitted segment is too big and no router reports it (RFC
+    /// 2923, section 2.1).
     pub(super) fn suspect_black_hole(&mut self, now: Instant, expiries: u8) {
         if !self.options.path_mtu_discovery {
             return;
@@ -78,8 +80,8 @@ impl Connection {
         Some(next)
     }
 
-    /// Packet size of the probe that is due, and its bytes of data. Requires that no loss waits for repair and that
-    /// the window is not small.
+    /// Packet size of the probe that is due, and its bytes of data. Requires that no loss waits for
+    /// repair and that the window is not small.
     fn due_probe(&mut self, now: Instant) -> Option<(u16, u32)> {
         let due = self.path_mtu.due(now, mtu_policy(&self.tx));
         let size = due.filter(|_| self.options.path_mtu_discovery)?;
@@ -95,17 +97,18 @@ impl Connection {
         let undisturbed =
             self.tx.timeouts() == 0 && self.tx.recovery().next_again(PathId::FIRST, 0).is_none();
         let ready = undisturbed && mss > usual && unsent >= wanted && window >= wanted;
-        // Segments of the usual size do not wait for a probe. As the window grows, it soon has room for one: bytes
-        // too few for a segment remain until they suffice for a larger one.
+        // Segments of the usual size do not wait for a probe. As the window grows, it soon has room
+        // for one: bytes too few for a segment remain until they suffice for a larger one.
         let fits = ready && self.tx.snapshot().cwnd >= wanted;
         (fits && self.tx.has_room_for(now, mss)).then(|| (self.packet_of(mss), mss))
     }
 
-    /// Bytes of data in a probe, at most `most`, and the bytes required for the probe and its followers.
+    /// Bytes of data in a probe, at most `most`, and the bytes required for the probe and its
+    /// followers.
     ///
-    /// A stream of messages never has enough data for followers, and would keep small segments for ever. So a
-    /// message sent alone is a probe by itself, as far as it goes, and so is any data once no followers came for a
-    /// while: then the timer finds the loss.
+    /// A stream of messages never has enough data for followers, and would keep small segments for
+    /// ever. So a message sent alone is a probe by itself, as far as it goes, and so is any
+    /// data once no followers came for a while: then the timer finds the loss.
     fn probe_of(&self, now: Instant, most: u32, unsent: u64) -> (u32, u64) {
         let wanted = u64::from(most) + FOLLOWERS * u64::from(self.tx.mss());
         let alone = unsent < wanted && self.tx.unacked_bytes() == 0;

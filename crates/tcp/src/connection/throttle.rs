@@ -1,5 +1,5 @@
-//! Rate limit of ACKs in answer to unacceptable segments (RFC 5961, section 7). Each connection has its own: a
-//! shared limit would reveal other connections to an attacker (Cao et al. 2016).
+//! Rate limit of ACKs in answer to unacceptable segments (RFC 5961, section 7). Each connection has
+//! its own: a shared limit would reveal other connections to an attacker (Cao et al. 2016).
 
 use base::{Duration, Instant};
 

@@ -1,5 +1,5 @@
-//! TIME-WAIT (RFC 9293, section 3.10.7.4, eighth; RFC 6191): the remaining state of a connection that both sides
-//! have finished.
+//! TIME-WAIT (RFC 9293, section 3.10.7.4, eighth; RFC 6191): the remaining state of a connection
+//! that both sides have finished.
 
 use core::net::SocketAddr;
 
@@ -32,8 +32,8 @@ pub(crate) enum Verdict {
     Acknowledge,
     /// The peer repeated its FIN: it is acknowledged, and TIME-WAIT restarts.
     Restart,
-    /// A new connection that cannot be confused with the old one. Its initial sequence number must follow the old
-    /// one's last.
+    /// A new connection that cannot be confused with the old one. Its initial sequence number must
+    /// follow the old one's last.
     NewConnection {
         /// SND.NXT of the old one.
         after: SeqNumber,
@@ -41,8 +41,9 @@ pub(crate) enum Verdict {
 }
 
 impl TimeWait {
-    /// Response to `segment`; `listens`: a listener accepts new connections. Resets have no effect: an old or
-    /// forged one must not end the state that keeps old segments away (RFC 1337, section 3, fix F1).
+    /// Response to `segment`; `listens`: a listener accepts new connections. Resets have no effect:
+    /// an old or forged one must not end the state that keeps old segments away (RFC 1337,
+    /// section 3, fix F1).
     pub(crate) fn judge(&self, segment: &Segment, listens: bool) -> Verdict {
         let flags = segment.flags;
         if flags.rst() {
@@ -64,8 +65,8 @@ impl TimeWait {
         Verdict::Acknowledge
     }
 
-    /// Whether a SYN is newer than all segments of the old connection (RFC 6191, section 2): by its timestamp, or
-    /// without one by its sequence number.
+    /// Whether a SYN is newer than all segments of the old connection (RFC 6191, section 2): by its
+    /// timestamp, or without one by its sequence number.
     fn is_newer(&self, syn: &Segment) -> bool {
         let by_number = syn.seq.is_after(self.rcv_nxt);
         match (self.timestamps, syn.options.timestamps) {

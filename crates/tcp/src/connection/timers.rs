@@ -78,8 +78,8 @@ impl Connection {
         Some(self.progress_at + self.options.orphan_timeout.filter(|_| waits)?)
     }
 
-    /// Present keep-alive probing: by `dead_after` always; by `keep_alive` only while no data is outstanding, since
-    /// retransmissions probe as well.
+    /// Present keep-alive probing: by `dead_after` always; by `keep_alive` only while no data is
+    /// outstanding, since retransmissions probe as well.
     fn probing(&self) -> Option<KeepAlive> {
         if !self.state.is_synchronized() || self.state == State::TimeWait {
             return None;

@@ -1,5 +1,5 @@
-//! Dispatch of segments to connections, and treatment of segments without one (RFC 9293, sections 3.10.7.1 and
-//! 3.10.7.2).
+//! Dispatch of segments to connections, and treatment of segments without one (RFC 9293, sections
+//! 3.10.7.1 and 3.10.7.2).
 
 use core::net::SocketAddr;
 use std::sync::Arc;
@@ -76,7 +76,8 @@ impl Endpoint {
 
     fn on_segment_of(&mut self, now: Instant, id: ConnectionId, segment: Segment, ecn: Ecn) {
         let Some(connection) = self.table.get(id) else { return };
-        // An ACK that would complete one connection too many is dropped: the peer's next segment may find room.
+        // An ACK that would complete one connection too many is dropped: the peer's next segment
+        // may find room.
         let full = connection.listener().is_some_and(|listener| self.is_full(listener));
         let flags = segment.flags;
         if full && flags.ack() && !flags.rst() {
@@ -114,8 +115,8 @@ impl Endpoint {
         }
     }
 
-    /// Processes a segment in TIME-WAIT; returns whether it did. A SYN that opens a new connection ends TIME-WAIT
-    /// and is not processed here.
+    /// Processes a segment in TIME-WAIT; returns whether it did. A SYN that opens a new connection
+    /// ends TIME-WAIT and is not processed here.
     fn on_segment_in_time_wait(
         &mut self,
         now: Instant,
@@ -140,9 +141,9 @@ impl Endpoint {
         true
     }
 
-    /// A SYN reopens a connection whose sequence numbers ended at `after`. The new ones must follow (section
-    /// 3.6.1), which a cookie cannot guarantee; without room for the connection, TIME-WAIT continues, and the SYN
-    /// is dropped.
+    /// A SYN reopens a connection whose sequence numbers ended at `after`. The new ones must follow
+    /// (section 3.6.1), which a cookie cannot guarantee; without room for the connection,
+    /// TIME-WAIT continues, and the SYN is dropped.
     fn reopen(
         &mut self,
         now: Instant,
@@ -214,7 +215,8 @@ impl Endpoint {
         self.settle(now, id);
     }
 
-    /// Answers a SYN with a cookie, as a connection would, as far as a cookie can store the negotiated options.
+    /// Answers a SYN with a cookie, as a connection would, as far as a cookie can store the
+    /// negotiated options.
     fn send_cookie(
         &mut self,
         now: Instant,

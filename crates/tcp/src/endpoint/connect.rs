@@ -1,4 +1,5 @@
-//! Active open: connections that the application opens, and the initial addresses and numbers of a connection.
+//! Active open: connections that the application opens, and the initial addresses and numbers of a
+//! connection.
 
 use core::fmt;
 use core::net::{IpAddr, SocketAddr};
@@ -16,8 +17,8 @@ use crate::wire::SeqNumber;
 pub enum ConnectError {
     /// A connection between these addresses and ports exists.
     Exists,
-    /// A connection between these addresses and ports existed recently, whose old segments could be confused with
-    /// the new one's: TIME-WAIT must end first (RFC 9293, section 3.6.1).
+    /// A connection between these addresses and ports existed recently, whose old segments could be
+    /// confused with the new one's: TIME-WAIT must end first (RFC 9293, section 3.6.1).
     TimeWait,
     /// The endpoint has its maximum number of connections.
     TooMany,
@@ -47,10 +48,10 @@ impl fmt::Display for ConnectError {
 impl core::error::Error for ConnectError {}
 
 impl Endpoint {
-    /// Opens a connection from `local` to `remote`; with port 0, from an ephemeral port (RFC 6056). Data may be
-    /// sent at once; it leaves when the peer has answered. A connection between the same addresses and ports in
-    /// TIME-WAIT ends a second after its last segment if both have timestamps, which distinguish old segments from
-    /// new ones.
+    /// Opens a connection from `local` to `remote`; with port 0, from an ephemeral port (RFC 6056).
+    /// Data may be sent at once; it leaves when the peer has answered. A connection between the
+    /// same addresses and ports in TIME-WAIT ends a second after its last segment if both have
+    /// timestamps, which distinguish old segments from new ones.
     ///
     /// # Errors
     /// [`ConnectError`].
@@ -84,8 +85,9 @@ impl Endpoint {
         Ok(id)
     }
 
-    /// `local` with a free port, or with one that TIME-WAIT can release, since the segments are `stamped` and so
-    /// differ from old ones; with the end of the old connection's sequence numbers.
+    /// `local` with a free port, or with one that TIME-WAIT can release, since the segments are
+    /// `stamped` and so differ from old ones; with the end of the old connection's sequence
+    /// numbers.
     fn choose_local(
         &mut self,
         now: Instant,
@@ -141,9 +143,9 @@ pub(super) fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
-/// Whether a connection can have this address (RFC 9293, section 3.9.2.3, MUST-46 and MUST-57): neither a multicast
-/// nor a reserved one (240.0.0.0/4 with the broadcast address: RFC 6890, section 2.2.2). Broadcast addresses of
-/// subnets are unknown here.
+/// Whether a connection can have this address (RFC 9293, section 3.9.2.3, MUST-46 and MUST-57):
+/// neither a multicast nor a reserved one (240.0.0.0/4 with the broadcast address: RFC 6890,
+/// section 2.2.2). Broadcast addresses of subnets are unknown here.
 pub(super) fn is_unicast(ip: IpAddr) -> bool {
     let reserved = matches!(ip, IpAddr::V4(ip) if ip.octets()[0] >= 240);
     !(ip.is_unspecified() || ip.is_multicast() || reserved)

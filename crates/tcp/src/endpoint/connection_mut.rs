@@ -12,8 +12,9 @@ use crate::options::{ConnectionOptions, SendFlags};
 
 /// A connection of an endpoint, for calls that change it: [`Endpoint::connection_mut`] lends it.
 ///
-/// Each call takes effect at once. The endpoint updates its tables (events, memory, data to send) for the last call
-/// when the handle is dropped, and for earlier calls when the next follows. An unused handle changes nothing.
+/// Each call takes effect at once. The endpoint updates its tables (events, memory, data to send)
+/// for the last call when the handle is dropped, and for earlier calls when the next follows. An
+/// unused handle changes nothing.
 #[derive(Debug)]
 pub struct ConnectionMut<'a> {
     endpoint: &'a mut Endpoint,
@@ -37,10 +38,11 @@ impl<'a> ConnectionMut<'a> {
         Some(ConnectionMut { endpoint, id, unsettled: None })
     }
 
-    /// Queues data to send, and returns the number of bytes accepted, from the front. Fewer than all means that the
-    /// send buffer is full, or that all connections together hold the maximum
-    /// ([`EndpointOptions::memory`](crate::EndpointOptions::memory)); [`Event::Writable`](crate::Event::Writable)
-    /// follows when there is room. Empty data without the flag `more` releases data that waits for more.
+    /// Queues data to send, and returns the number of bytes accepted, from the front. Fewer than
+    /// all means that the send buffer is full, or that all connections together hold the
+    /// maximum ([`EndpointOptions::memory`](crate::EndpointOptions::memory));
+    /// [`Event::Writable`](crate::Event::Writable) follows when there is room. Empty data
+    /// without the flag `more` releases data that waits for more.
     ///
     /// # Errors
     /// [`SendError`].
@@ -62,8 +64,9 @@ impl<'a> ConnectionMut<'a> {
         Ok(taken)
     }
 
-    /// Bytes that [`ConnectionMut::send`] would accept now. If 0, [`Event::Writable`](crate::Event::Writable)
-    /// follows when there is room. For applications that fetch data only when there is room.
+    /// Bytes that [`ConnectionMut::send`] would accept now. If 0,
+    /// [`Event::Writable`](crate::Event::Writable) follows when there is room. For applications
+    /// that fetch data only when there is room.
     ///
     /// # Errors
     /// As [`ConnectionMut::send`].
@@ -75,11 +78,12 @@ impl<'a> ConnectionMut<'a> {
         Ok(room)
     }
 
-    /// Reads up to `limit` bytes from the front: one contiguous piece, so call it until there is no data.
+    /// Reads up to `limit` bytes from the front: one contiguous piece, so call it until there is no
+    /// data.
     ///
     /// # Errors
-    /// [`ConnectionError`], once everything that arrived before the failure was read. A reset drops unread data
-    /// (RFC 9293, section 3.10.7.4).
+    /// [`ConnectionError`], once everything that arrived before the failure was read. A reset drops
+    /// unread data (RFC 9293, section 3.10.7.4).
     pub fn receive(&mut self, now: Instant, limit: usize) -> Result<Received, ConnectionError> {
         let connection = self.informed().ok_or(ConnectionError::Closed)?;
         let received = connection.receive(now, limit)?;
@@ -92,8 +96,8 @@ impl<'a> ConnectionMut<'a> {
         Ok(received)
     }
 
-    /// The urgent byte, if it arrived and is not part of the stream ([`ConnectionOptions::urgent_inline`] off);
-    /// returned only once.
+    /// The urgent byte, if it arrived and is not part of the stream
+    /// ([`ConnectionOptions::urgent_inline`] off); returned only once.
     pub fn receive_urgent(&mut self) -> Option<u8> {
         self.endpoint.table.get_mut(self.id)?.receive_urgent()
     }
@@ -103,9 +107,10 @@ impl<'a> ConnectionMut<'a> {
         self.run(now, Connection::shutdown_write);
     }
 
-    /// Closes both directions. Queued data still arrives, subject to the option `linger`; unread data, and data
-    /// that arrives later, causes a reset (RFC 9293, section 3.6.1). [`Event::Closed`](crate::Event::Closed) or
-    /// [`Event::Failed`](crate::Event::Failed) follows.
+    /// Closes both directions. Queued data still arrives, subject to the option `linger`; unread
+    /// data, and data that arrives later, causes a reset (RFC 9293, section 3.6.1).
+    /// [`Event::Closed`](crate::Event::Closed) or [`Event::Failed`](crate::Event::Failed)
+    /// follows.
     pub fn close(&mut self, now: Instant) {
         self.run(now, |connection| connection.close(now));
     }
@@ -145,7 +150,8 @@ impl<'a> ConnectionMut<'a> {
         self.endpoint.table.get_mut(self.id)?.poll_recovery_event()
     }
 
-    /// Applies one advice of a policy outside. What leaves because of it leaves as after any other call.
+    /// Applies one advice of a policy outside. What leaves because of it leaves as after any other
+    /// call.
     ///
     /// # Errors
     /// [`AdviceError`] where the advice makes no sense; nothing changed then.
@@ -163,8 +169,8 @@ impl<'a> ConnectionMut<'a> {
         }
     }
 
-    /// The connection, after the endpoint's updates for the last call. Never `None`, since a lent connection is not
-    /// removed.
+    /// The connection, after the endpoint's updates for the last call. Never `None`, since a lent
+    /// connection is not removed.
     fn informed(&mut self) -> Option<&mut Connection> {
         self.settle();
         self.endpoint.informed(self.id)

@@ -1,5 +1,5 @@
-//! ICMP (RFC 5927; RFC 9293, section 3.9.2.2): the connection that a message is about, and the proof that its
-//! sender saw an outstanding segment.
+//! ICMP (RFC 5927; RFC 9293, section 3.9.2.2): the connection that a message is about, and the
+//! proof that its sender saw an outstanding segment.
 
 use core::net::SocketAddr;
 

@@ -110,7 +110,8 @@ impl Listeners {
         self.by_id.get_mut(&id).map(|listener| &mut **listener)
     }
 
-    /// The listener for a segment to `local`: one for exactly this address before one for any address.
+    /// The listener for a segment to `local`: one for exactly this address before one for any
+    /// address.
     pub(super) fn find(&self, local: SocketAddr) -> Option<ListenerId> {
         let any = match local.ip() {
             IpAddr::V4(_) => IpAddr::from([0u8; 4]),
@@ -122,7 +123,8 @@ impl Listeners {
 }
 
 impl Endpoint {
-    /// Accepts connections to `local` from now on; an unspecified address stands for any of its family.
+    /// Accepts connections to `local` from now on; an unspecified address stands for any of its
+    /// family.
     ///
     /// # Errors
     /// [`ListenError`].
@@ -134,8 +136,8 @@ impl Endpoint {
         self.listeners.open(canonical(local), options)
     }
 
-    /// Sets whether a listener accepts new connections; SYNs are refused while it does not. Existing connections,
-    /// half-open ones included, continue.
+    /// Sets whether a listener accepts new connections; SYNs are refused while it does not.
+    /// Existing connections, half-open ones included, continue.
     pub fn set_listening(&mut self, id: ListenerId, listening: bool) {
         if let Some(listener) = self.listeners.get_mut(id) {
             listener.listening = listening;
@@ -149,8 +151,8 @@ impl Endpoint {
         }
     }
 
-    /// Ends a listener. Its connections that were not accepted are reset (RFC 9293, section 3.10.4); others
-    /// continue.
+    /// Ends a listener. Its connections that were not accepted are reset (RFC 9293, section
+    /// 3.10.4); others continue.
     pub fn close_listener(&mut self, now: Instant, id: ListenerId) {
         let Some(listener) = self.listeners.close(id) else { return };
         for id in listener.queue {
@@ -159,8 +161,8 @@ impl Endpoint {
         }
     }
 
-    /// Removes and returns the next established connection of a listener's queue. The application must
-    /// [release](Endpoint::release) it eventually.
+    /// Removes and returns the next established connection of a listener's queue. The application
+    /// must [release](Endpoint::release) it eventually.
     pub fn accept(&mut self, id: ListenerId) -> Option<ConnectionId> {
         self.listeners.get_mut(id)?.queue.pop_front()
     }

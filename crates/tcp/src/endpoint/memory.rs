@@ -1,5 +1,5 @@
-//! Memory of all connections, and which of them release some when it exceeds the limit: the budget is that of
-//! [`::endpoint::memory`].
+//! Memory of all connections, and which of them release some when it exceeds the limit: the budget
+//! is that of [`::endpoint::memory`].
 
 use ::endpoint::memory::{Direction, Held, Holder, MemoryState, Pool, Reason, Reclaim};
 use base::{Host, Instant};

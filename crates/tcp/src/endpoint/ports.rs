@@ -1,4 +1,5 @@
-//! Ephemeral ports (RFC 6056, section 3.3.1, algorithm 1): a random one, or the next free one after it.
+//! Ephemeral ports (RFC 6056, section 3.3.1, algorithm 1): a random one, or the next free one after
+//! it.
 
 use core::ops::RangeInclusive;
 

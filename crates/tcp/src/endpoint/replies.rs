@@ -33,14 +33,14 @@ fn emit(
 ) -> Transmit {
     let start = buffer.len();
     answer.emit(Pseudo::new(local.ip(), remote.ip()), buffer);
-    // An answer is never large enough to be fragmented, so its IP header needs no identification, which would
-    // reveal the number of answers (RFC 6864, section 4).
+    // An answer is never large enough to be fragmented, so its IP header needs no identification,
+    // which would reveal the number of answers (RFC 6864, section 4).
     let size = buffer.len() - start;
     Transmit { service, ..transmit(local, remote, Ecn::NotEct, true, size) }
 }
 
-/// The reset that answers a segment without a connection (RFC 9293, section 3.5.2, group 1, and section 3.10.7.1);
-/// `None` for a reset.
+/// The reset that answers a segment without a connection (RFC 9293, section 3.5.2, group 1, and
+/// section 3.10.7.1); `None` for a reset.
 pub(super) fn reset_for(segment: &Segment) -> Option<Segment> {
     if segment.flags.rst() {
         return None;
@@ -59,9 +59,9 @@ pub(super) fn reset_for(segment: &Segment) -> Option<Segment> {
 /// Number of counters; hosts with equal hashes share one.
 const COUNTERS: u64 = 1024;
 
-/// Limits resets per second for each host. A limit shared by hosts would tell one of them, by the resets that it
-/// receives, whether segments with another's address were answered (Cao et al. 2016). Hosts that share a counter
-/// change every second, and are secret.
+/// Limits resets per second for each host. A limit shared by hosts would tell one of them, by the
+/// resets that it receives, whether segments with another's address were answered (Cao et al.
+/// 2016). Hosts that share a counter change every second, and are secret.
 #[derive(Debug)]
 pub(super) struct ResetLimit {
     key: HashKey,

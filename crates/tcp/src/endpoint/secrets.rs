@@ -29,9 +29,10 @@ impl Secrets {
         }
     }
 
-    /// The initial sequence number of a connection (RFC 6528, section 3): a clock of four microseconds plus a keyed
-    /// hash of its addresses, so that a later connection between the same addresses begins after the earlier one,
-    /// and other connections reveal nothing about it.
+    /// The initial sequence number of a connection (RFC 6528, section 3): a clock of four
+    /// microseconds plus a keyed hash of its addresses, so that a later connection between the
+    /// same addresses begins after the earlier one, and other connections reveal nothing about
+    /// it.
     pub(super) fn initial_sequence(
         &self,
         now: Instant,
@@ -43,9 +44,9 @@ impl Secrets {
         SeqNumber(self.fixed_sequence.unwrap_or_else(|| clock.wrapping_add(hashed())))
     }
 
-    /// The offset of a connection's timestamp clock, which hides the machine's uptime (RFC 7323, section 5.4).
-    /// Equal for all connections between the same addresses, so that their timestamps never go back (RFC 6191), and
-    /// a SYN cookie need not store it.
+    /// The offset of a connection's timestamp clock, which hides the machine's uptime (RFC 7323,
+    /// section 5.4). Equal for all connections between the same addresses, so that their
+    /// timestamps never go back (RFC 6191), and a SYN cookie need not store it.
     pub(super) fn timestamp_offset(&self, local: SocketAddr, remote: SocketAddr) -> u32 {
         let hashed = || self.timestamps.hash_addresses(local, remote, 0) as u32;
         self.fixed_offset.unwrap_or_else(hashed)

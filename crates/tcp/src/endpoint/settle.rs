@@ -1,4 +1,5 @@
-//! Updates of the endpoint after inputs: data to send, deadlines, events, and removal of connections.
+//! Updates of the endpoint after inputs: data to send, deadlines, events, and removal of
+//! connections.
 
 use base::{Host, Instant, Transmit, TransmitBuffer};
 
@@ -9,8 +10,8 @@ use crate::event::Event;
 use crate::outbox;
 
 impl Endpoint {
-    /// Releases a connection: it is closed, if it was not, and finishes closing by itself. Every connection that
-    /// was accepted or opened must be released eventually.
+    /// Releases a connection: it is closed, if it was not, and finishes closing by itself. Every
+    /// connection that was accepted or opened must be released eventually.
     pub fn release(&mut self, now: Instant, id: ConnectionId) {
         self.with(now, id, |connection| connection.close(now));
         let Some(slot) = self.table.slot_mut(id) else { return };
@@ -54,8 +55,8 @@ impl Endpoint {
         self.balance_memory(now);
     }
 
-    /// Handles the effects of an input: events, memory, and possible data to send. The deadline is set after
-    /// sending.
+    /// Handles the effects of an input: events, memory, and possible data to send. The deadline is
+    /// set after sending.
     pub(super) fn take_note(&mut self, now: Instant, id: ConnectionId) {
         self.take_events(id);
         let Some(slot) = self.table.slot_mut(id) else { return };
@@ -132,7 +133,8 @@ impl Endpoint {
         None
     }
 
-    /// A connection has no more data to send: sets its deadline, or removes it if it is no longer needed.
+    /// A connection has no more data to send: sets its deadline, or removes it if it is no longer
+    /// needed.
     pub(super) fn put_to_rest(&mut self, now: Instant, id: ConnectionId) {
         let Some(slot) = self.table.slot_mut(id) else { return };
         slot.dirty = false;

@@ -21,8 +21,8 @@ pub struct EndpointStats {
     pub pruned_bytes: u64,
     /// Connections closed by their application and reset because of the memory limit.
     pub orphans_reset: u64,
-    /// Other connections reset because of the memory limit, since they held much memory without progress, or for newcomers since
-    /// they held more than they ever moved.
+    /// Other connections reset because of the memory limit, since they held much memory without
+    /// progress, or for newcomers since they held more than they ever moved.
     pub stalled_reset: u64,
     /// SYNs answered by a SYN cookie (RFC 4987, section 3.6).
     pub cookies_sent: u64,

@@ -1,7 +1,9 @@
-//! Segments that belong to no connection of the endpoint, for other endpoints at the same addresses.
+//! Segments that belong to no connection of the endpoint, for other endpoints at the same
+//! addresses.
 //!
-//! Endpoints behind the queues of one device divide the connections among them. A system keeps the packets of a connection in one
-//! queue, but for a hint only: packets of one connection may reach two queues, as those of IPv6 do whose flow labels differ.
+//! Endpoints behind the queues of one device divide the connections among them. A system keeps the
+//! packets of a connection in one queue, but for a hint only: packets of one connection may reach
+//! two queues, as those of IPv6 do whose flow labels differ.
 
 use core::net::SocketAddr;
 
@@ -32,15 +34,16 @@ impl Endpoint {
         }
     }
 
-    /// Output: the next segment that another endpoint may have a connection for ([`EndpointOptions::hands_over`]).
+    /// Output: the next segment that another endpoint may have a connection for
+    /// ([`EndpointOptions::hands_over`]).
     ///
     /// [`EndpointOptions::hands_over`]: crate::EndpointOptions::hands_over
     pub fn take_stray(&mut self) -> Option<Stray> {
         self.strays.pop_front()
     }
 
-    /// Input: a segment that another endpoint had no connection for. `is_last` if no other endpoint is left that may have one: the
-    /// segment is refused if there is none here either.
+    /// Input: a segment that another endpoint had no connection for. `is_last` if no other endpoint
+    /// is left that may have one: the segment is refused if there is none here either.
     pub fn handle_stray(&mut self, now: Instant, stray: Stray, is_last: bool) {
         self.dispatch(now, stray, is_last);
     }

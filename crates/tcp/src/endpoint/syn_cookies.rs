@@ -1,9 +1,9 @@
 //! SYN cookies (RFC 4987, section 3.6): a SYN is answered without storing state.
 //!
-//! The initial sequence number is the cookie: 29 bits of a keyed hash over addresses, the peer's initial
-//! sequence number, a clock of 64 seconds and the peer's MSS; three bits say which of eight sizes that MSS
-//! was rounded down to. With timestamps, six bits of the SYN ACK's TSval carry the peer's window scale,
-//! SACK and ECN; the peer echoes them. Without, none of these is used.
+//! The initial sequence number is the cookie: 29 bits of a keyed hash over addresses, the peer's
+//! initial sequence number, a clock of 64 seconds and the peer's MSS; three bits say which of eight
+//! sizes that MSS was rounded down to. With timestamps, six bits of the SYN ACK's TSval carry the
+//! peer's window scale, SACK and ECN; the peer echoes them. Without, none of these is used.
 
 use core::net::SocketAddr;
 
@@ -17,8 +17,8 @@ const STEP: Duration = Duration::from_secs(64);
 /// Longest validity of a cookie.
 pub(super) const LIFE: Duration = Duration::from_secs(128);
 
-/// Sizes to which an MSS is rounded down: a minimum, those of the smallest IPv4 and IPv6 paths, of tunnels, of
-/// Ethernet and of its large frames.
+/// Sizes to which an MSS is rounded down: a minimum, those of the smallest IPv4 and IPv6 paths, of
+/// tunnels, of Ethernet and of its large frames.
 const SIZES: [u16; 8] = [64, 536, 1220, 1360, 1400, 1440, 1460, 8960];
 
 /// The options stored in six bits of a timestamp.

@@ -13,8 +13,8 @@ use crate::wire::{Segment, SeqNumber};
 /// Most acknowledgements per second of segments without data.
 const ANSWERS: u8 = 5;
 
-/// Least wait before this side reopens a connection between the same addresses: its timestamps are larger by then,
-/// and earlier segments of the peer have arrived.
+/// Least wait before this side reopens a connection between the same addresses: its timestamps are
+/// larger by then, and earlier segments of the peer have arrived.
 const REST: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
@@ -28,7 +28,8 @@ struct Row {
     answered_at: Instant,
 }
 
-/// Connections in TIME-WAIT. The cost of opening, ending and looking up does not grow with their number.
+/// Connections in TIME-WAIT. The cost of opening, ending and looking up does not grow with their
+/// number.
 #[derive(Debug)]
 pub(super) struct TimeWaits {
     rows: Vec<Option<Box<Row>>>,
@@ -57,8 +58,8 @@ impl TimeWaits {
         self.find(local, remote).is_some()
     }
 
-    /// Adds a connection; `id` if the application still holds it. If there are `max`, the one that would end first
-    /// ends now.
+    /// Adds a connection; `id` if the application still holds it. If there are `max`, the one that
+    /// would end first ends now.
     pub(super) fn insert(
         &mut self,
         now: Instant,
@@ -96,8 +97,8 @@ impl TimeWaits {
         self.deadlines.next()
     }
 
-    /// Ends the next one that is due. Returns `None` if none is due, otherwise its id if the application still
-    /// holds it.
+    /// Ends the next one that is due. Returns `None` if none is due, otherwise its id if the
+    /// application still holds it.
     pub(super) fn end_first(&mut self, now: Instant) -> Option<Option<ConnectionId>> {
         let row = self.deadlines.pop(now)?;
         Some(self.remove(row).and_then(|row| row.id))
@@ -109,9 +110,9 @@ impl TimeWaits {
         self.remove(row)?.id
     }
 
-    /// End of the sequence numbers of a connection between these addresses, if this side may reopen it now: its
-    /// timestamps must be later than all of the old one's, and so are the peer's (RFC 6191, section 2, has this
-    /// rule for the passive side; RFC 7323, appendix B.2).
+    /// End of the sequence numbers of a connection between these addresses, if this side may reopen
+    /// it now: its timestamps must be later than all of the old one's, and so are the peer's
+    /// (RFC 6191, section 2, has this rule for the passive side; RFC 7323, appendix B.2).
     pub(super) fn reusable(
         &self,
         now: Instant,
@@ -123,8 +124,9 @@ impl TimeWaits {
         (rested && row.state.timestamps.is_some()).then_some(row.state.snd_nxt)
     }
 
-    /// Response to a segment between these addresses, with the acknowledgement if one is to be sent; `None` if
-    /// there is no such TIME-WAIT. `listens`: a listener accepts new connections.
+    /// Response to a segment between these addresses, with the acknowledgement if one is to be
+    /// sent; `None` if there is no such TIME-WAIT. `listens`: a listener accepts new
+    /// connections.
     pub(super) fn on_segment(
         &mut self,
         now: Instant,
@@ -140,8 +142,8 @@ impl TimeWaits {
         if verdict == Verdict::Restart {
             self.deadlines.set(row, Some(now + state.lasts));
         }
-        // A segment without data might itself answer such an acknowledgement: the rate is limited, or two sides
-        // that disagree would continue for ever.
+        // A segment without data might itself answer such an acknowledgement: the rate is limited,
+        // or two sides that disagree would continue for ever.
         let answers = match verdict {
             Verdict::Restart => true,
             Verdict::Acknowledge => {

@@ -5,9 +5,10 @@ use core::hint::black_box;
 use super::Endpoint;
 
 impl Endpoint {
-    /// Reads what a segment of the only connection will read, so that it is in the processor's cache by then, for a driver
-    /// of many endpoints that knows which comes next. `depth`: 1 for the endpoint itself, 2 for its connection, 3 for what
-    /// that one points to. Has no other effect, and none in an endpoint with several connections.
+    /// Reads what a segment of the only connection will read, so that it is in the processor's
+    /// cache by then, for a driver of many endpoints that knows which comes next. `depth`: 1
+    /// for the endpoint itself, 2 for its connection, 3 for what that one points to. Has no
+    /// other effect, and none in an endpoint with several connections.
     pub fn warm(&self, depth: usize) {
         match depth {
             1 => {

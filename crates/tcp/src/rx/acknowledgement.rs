@@ -4,8 +4,8 @@ use base::{Duration, Instant};
 use recovery::policy::AcknowledgementPolicy;
 use recovery::{AckTiming, DelayedAck};
 
-/// Longest delay of an acknowledgement, whatever the policy says: less than half a second (RFC 9293, section
-/// 3.8.6.3).
+/// Longest delay of an acknowledgement, whatever the policy says: less than half a second (RFC
+/// 9293, section 3.8.6.3).
 const LONGEST_DELAY: Duration = Duration::from_millis(499);
 
 /// Timing of acknowledgements by the policy.
@@ -13,7 +13,8 @@ pub(crate) fn ack_timing(policy: &AcknowledgementPolicy) -> AckTiming {
     AckTiming::of(policy, LONGEST_DELAY)
 }
 
-/// Least size of a full-sized segment: the MSS that every host can receive (RFC 9293, section 3.7.1).
+/// Least size of a full-sized segment: the MSS that every host can receive (RFC 9293, section
+/// 3.7.1).
 const LEAST_FULL_SIZED: u32 = 536;
 
 /// The delayed acknowledgement of one connection, with TCP's reasons for immediate ones.
@@ -34,15 +35,16 @@ impl Acknowledgement {
         self.delayed.set_timing(timing);
     }
 
-    /// A segment of `length` bytes arrived in order, without a reason for an immediate acknowledgement.
-    /// `unacknowledged`: bytes since the last acknowledgement, this segment included; `mss`: largest payload of a
-    /// segment.
+    /// A segment of `length` bytes arrived in order, without a reason for an immediate
+    /// acknowledgement. `unacknowledged`: bytes since the last acknowledgement, this segment
+    /// included; `mss`: largest payload of a segment.
     pub(super) fn on_in_order(&mut self, now: Instant, length: u64, unacknowledged: u64, mss: u64) {
         let length = u32::try_from(length.min(mss)).unwrap_or(u32::MAX);
         self.full_sized = self.full_sized.max(length);
         let every = self.delayed.every();
-        // One segment may have been merged from several on its way. Small segments count like large ones, which RFC
-        // 5681, section 4.2, does not demand: the sender of a thin stream gets its acknowledgement as soon.
+        // One segment may have been merged from several on its way. Small segments count like large
+        // ones, which RFC 5681, section 4.2, does not demand: the sender of a thin stream
+        // gets its acknowledgement as soon.
         let delayable = u64::from(every.saturating_sub(1)) * u64::from(self.full_sized);
         self.delayed.on_packet(now, unacknowledged > delayable);
     }

@@ -2,9 +2,9 @@
 
 use base::{Duration, Instant};
 
-/// Dynamic right-sizing (Fisk and Feng 2001): the buffer should hold twice the data that the application reads
-/// while the peer uses up a window, which takes at least a round trip, so that the peer's window can double each
-/// round trip.
+/// Dynamic right-sizing (Fisk and Feng 2001): the buffer should hold twice the data that the
+/// application reads while the peer uses up a window, which takes at least a round trip, so that
+/// the peer's window can double each round trip.
 #[derive(Clone, Debug)]
 pub(super) struct Autotune {
     /// The size that the application chose.
@@ -37,8 +37,8 @@ impl Autotune {
         core::mem::replace(&mut self.chosen, size) != size
     }
 
-    /// Sets the round-trip time of the handshake: a peer that takes much longer to use up the window is not limited
-    /// by it.
+    /// Sets the round-trip time of the handshake: a peer that takes much longer to use up the
+    /// window is not limited by it.
     pub(super) fn set_round_trip(&mut self, round_trip: Duration) {
         if !self.measured {
             self.round_trip = Some(round_trip);
@@ -59,8 +59,8 @@ impl Autotune {
         self.round_trip.filter(|_| self.measured)
     }
 
-    /// Data up to `rcv_nxt` has arrived, and the application has read up to `read`. Returns the buffer's new size
-    /// if it should grow.
+    /// Data up to `rcv_nxt` has arrived, and the application has read up to `read`. Returns the
+    /// buffer's new size if it should grow.
     pub(super) fn on_data(
         &mut self,
         now: Instant,
@@ -99,7 +99,8 @@ mod tests {
         Duration::from_millis(millis)
     }
 
-    /// A measurement whose first data arrived at 0 ms, with a buffer of 10,000 bytes from offset 1 on.
+    /// A measurement whose first data arrived at 0 ms, with a buffer of 10,000 bytes from offset 1
+    /// on.
     fn tune() -> Autotune {
         let mut tune = Autotune::new(10_000, 30_000);
         assert_eq!(tune.on_data(at(0), 1_001, 1, 10_001, 10_000), None);

@@ -10,17 +10,19 @@ use crate::wire::MAX_WINDOW_SCALE;
 pub struct ReceiverOptions {
     /// Most bytes waiting for the application.
     pub buffer: u64,
-    /// Largest size, in bytes, to which the buffer grows while the application reads as fast as data arrives; a
-    /// value of at most [`ReceiverOptions::buffer`] disables growth.
+    /// Largest size, in bytes, to which the buffer grows while the application reads as fast as
+    /// data arrives; a value of at most [`ReceiverOptions::buffer`] disables growth.
     pub buffer_limit: u64,
     /// Bytes of data in a full-sized segment that this side's MSS option allows.
     pub mss: u32,
     /// Delay of acknowledgements, and segments after which none is delayed.
     pub acknowledgement: AckTiming,
-    /// Whether duplicates are reported in the first SACK block (RFC 2883), if the peer accepts SACK.
+    /// Whether duplicates are reported in the first SACK block (RFC 2883), if the peer accepts
+    /// SACK.
     pub duplicate_sack: bool,
-    /// Whether the urgent byte stays in the stream, as RFC 6093, section 3.4, recommends; otherwise it is left out,
-    /// and [`Receiver::read_urgent`](super::Receiver::read_urgent) returns it.
+    /// Whether the urgent byte stays in the stream, as RFC 6093, section 3.4, recommends;
+    /// otherwise it is left out, and [`Receiver::read_urgent`](super::Receiver::read_urgent)
+    /// returns it.
     pub urgent_inline: bool,
 }
 

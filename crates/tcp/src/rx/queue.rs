@@ -4,15 +4,15 @@ use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
 
-/// Longest payload that is copied when it is kept: each payload is a slice of its datagram, possibly a small part
-/// of it.
+/// Longest payload that is copied when it is kept: each payload is a slice of its datagram,
+/// possibly a small part of it.
 pub(super) const SMALL: usize = 512;
 
 /// Longest block into which small payloads are copied together.
 const BLOCK: usize = 2048;
 
-/// Number of pieces that may wait before small ones are copied together. An application that reads after each
-/// segment never pays for a copy.
+/// Number of pieces that may wait before small ones are copied together. An application that reads
+/// after each segment never pays for a copy.
 const UNCOPIED: usize = 16;
 
 /// Overhead of each piece, in bytes.
@@ -21,7 +21,8 @@ const PIECE_COST: u64 = 64;
 /// Number of pieces for which an idle queue keeps its memory.
 const IDLE_CAPACITY: usize = 1;
 
-/// Appends `next` to `last` if both together are at most a block and `next` is small; otherwise returns `next`.
+/// Appends `next` to `last` if both together are at most a block and `next` is small; otherwise
+/// returns `next`.
 pub(super) fn join(last: &mut Bytes, next: Bytes) -> Option<Bytes> {
     if next.len() > SMALL || last.len() + next.len() > BLOCK {
         return Some(next);
@@ -40,8 +41,9 @@ pub(super) fn detached(piece: Bytes) -> Bytes {
     if piece.len() <= SMALL { Bytes::copy_from_slice(&piece) } else { piece }
 }
 
-/// Copies `piece` into memory of its own if it is less than half of the `whole` bytes that it is a slice of: a peer
-/// with overlapping segments would otherwise make this side keep much more than its window.
+/// Copies `piece` into memory of its own if it is less than half of the `whole` bytes that it is a
+/// slice of: a peer with overlapping segments would otherwise make this side keep much more than
+/// its window.
 pub(super) fn not_much_more(piece: Bytes, whole: usize) -> Bytes {
     if piece.len() < whole / 2 { Bytes::copy_from_slice(&piece) } else { piece }
 }

@@ -8,8 +8,9 @@ use super::queue::{Queue, detached, join, not_much_more};
 use super::sack::Recent;
 use core::ops::Range;
 
-/// Overhead of a piece in bytes: its entries in two trees, and the allocator's share of a block. Without this
-/// charge, a buffer's worth of holes one byte apart would take a hundred times the buffer.
+/// Overhead of a piece in bytes: its entries in two trees, and the allocator's share of a block.
+/// Without this charge, a buffer's worth of holes one byte apart would take a hundred times the
+/// buffer.
 pub(super) const PIECE_OVERHEAD: u64 = 128;
 
 /// Result of inserting a segment's bytes.
@@ -23,7 +24,8 @@ pub(super) struct Insertion {
     pub(super) dropped: bool,
 }
 
-/// Pieces of data after a hole. The pieces of a range touch each other; the data that arrived first stays.
+/// Pieces of data after a hole. The pieces of a range touch each other; the data that arrived first
+/// stays.
 #[derive(Debug, Default)]
 pub(super) struct Reassembly {
     pieces: BTreeMap<u64, Bytes>,
@@ -131,8 +133,8 @@ impl Reassembly {
         debug_assert!(start < end);
     }
 
-    /// Moves `payload`, which begins where `queue` ends, and the pieces that follow it to the queue. Returns the
-    /// bytes of the payload that had arrived before.
+    /// Moves `payload`, which begins where `queue` ends, and the pieces that follow it to the
+    /// queue. Returns the bytes of the payload that had arrived before.
     pub(super) fn fill(&mut self, queue: &mut Queue, mut payload: Bytes) -> Option<Range<u64>> {
         let end = queue.end() + payload.len() as u64;
         let mut duplicate: Option<Range<u64>> = None;

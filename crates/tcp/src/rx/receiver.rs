@@ -94,13 +94,14 @@ impl Receiver {
         self.window.edge().max(self.rcv_nxt())
     }
 
-    /// Whether a segment that takes `start..end` of the sequence space, SYN and FIN included, may be processed (RFC
-    /// 9293, section 3.10.7.4, first check).
+    /// Whether a segment that takes `start..end` of the sequence space, SYN and FIN included, may
+    /// be processed (RFC 9293, section 3.10.7.4, first check).
     ///
-    /// In addition to that section's table, a segment that begins at RCV.NXT passes a closed window: as the section
-    /// allows, its acknowledgement counts, and so does a bare FIN, but not its data. The acknowledgement of an
-    /// empty segment at the right edge counts too: a peer that has filled the window with data that was lost can
-    /// send no other segment (docs/exceptions.md).
+    /// In addition to that section's table, a segment that begins at RCV.NXT passes a closed
+    /// window: as the section allows, its acknowledgement counts, and so does a bare FIN, but
+    /// not its data. The acknowledgement of an empty segment at the right edge counts too: a
+    /// peer that has filled the window with data that was lost can send no other segment
+    /// (docs/exceptions.md).
     pub fn is_acceptable(&self, start: u64, end: u64) -> bool {
         let (next, edge) = (self.rcv_nxt(), self.window_edge());
         if start == end || edge == next {
@@ -119,8 +120,8 @@ impl Receiver {
         }
         let before = (self.queue.end(), self.finished);
         let marked = core::mem::replace(&mut self.ce, segment.ce) != segment.ce;
-        // Acknowledged data arrived again: the peer may have retransmitted it needlessly, and learns so from the
-        // reported duplicate.
+        // Acknowledged data arrived again: the peer may have retransmitted it needlessly, and
+        // learns so from the reported duplicate.
         let repeated = segment.start < self.last_ack_sent;
         let hurried = marked || repeated || self.behind.is_some();
         let (length, round_trip) = (segment.payload.len() as u64, segment.round_trip);
@@ -130,9 +131,10 @@ impl Receiver {
             let unacknowledged = self.rcv_nxt() - self.last_ack_sent;
             self.acknowledgement.on_in_order(now, length, unacknowledged, self.window.mss());
         } else {
-            // At once: a segment out of order, a duplicate, or one that fills a hole (RFC 5681, section 4.2); one
-            // outside the window (RFC 9293, section 3.10.7.4); FIN, which nothing follows; a change of the
-            // congestion mark, so that the sender learns of it in time.
+            // At once: a segment out of order, a duplicate, or one that fills a hole (RFC 5681,
+            // section 4.2); one outside the window (RFC 9293, section 3.10.7.4); FIN,
+            // which nothing follows; a change of the congestion mark, so that the
+            // sender learns of it in time.
             self.acknowledgement.request(now);
         }
         let mut readable = self.queue.end() - before.0;
@@ -188,8 +190,8 @@ impl Receiver {
         outcome
     }
 
-    /// FIN is at `offset`; returns whether it is new. The first FIN counts, if no data lies after it. SACK blocks
-    /// do not include it, since they report data (RFC 2018, section 3).
+    /// FIN is at `offset`; returns whether it is new. The first FIN counts, if no data lies after
+    /// it. SACK blocks do not include it, since they report data (RFC 2018, section 3).
     fn note_fin(&mut self, offset: u64, edge: u64) -> bool {
         let received = self.behind.as_ref().and_then(|behind| behind.end());
         let is_last = offset >= received.unwrap_or(0).max(self.queue.end());
@@ -246,8 +248,8 @@ impl Receiver {
         }
     }
 
-    /// Records duplicate bytes for the next acknowledgement (RFC 2883, section 4), which can report one run: the
-    /// first since the last acknowledgement, and runs that touch it.
+    /// Records duplicate bytes for the next acknowledgement (RFC 2883, section 4), which can report
+    /// one run: the first since the last acknowledgement, and runs that touch it.
     fn note_duplicate(&mut self, range: Range<u64>) {
         if !self.duplicate_sack || range.is_empty() {
             return;
@@ -261,8 +263,8 @@ impl Receiver {
         }
     }
 
-    /// `echo`: a round-trip time by timestamps, measured while the peer had enough data not to wait for its
-    /// application.
+    /// `echo`: a round-trip time by timestamps, measured while the peer had enough data not to wait
+    /// for its application.
     fn tune(&mut self, now: Instant, echo: Option<Duration>) {
         let Some(autotune) = self.autotune.as_deref_mut() else { return };
         if let Some(sample) = echo {

@@ -4,8 +4,8 @@ use core::ops::Range;
 
 use crate::wire::MAX_SACK_BLOCKS;
 
-/// Offsets in the ranges that changed last, the latest first. A range is identified by any offset in it, not by its
-/// start, which changes; no two entries lie in one range.
+/// Offsets in the ranges that changed last, the latest first. A range is identified by any offset
+/// in it, not by its start, which changes; no two entries lie in one range.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Recent {
     places: [u64; MAX_SACK_BLOCKS],

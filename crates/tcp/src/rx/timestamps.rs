@@ -2,8 +2,8 @@
 
 use base::{Duration, Instant};
 
-/// Time without a segment after which TS.Recent is invalid: the peer's clock may have wrapped (RFC 7323, section
-/// 5.5).
+/// Time without a segment after which TS.Recent is invalid: the peer's clock may have wrapped (RFC
+/// 7323, section 5.5).
 const VALID_FOR: Duration = Duration::from_secs(24 * 24 * 60 * 60);
 
 /// TS.Recent: the timestamp to echo, and when it was received (RFC 7323, section 4.3).
@@ -24,16 +24,17 @@ impl RecentTimestamp {
         self.value
     }
 
-    /// Whether a segment with this TSval is an old duplicate (PAWS, section 5.3, rule R1). Not applicable to
-    /// segments with RST.
+    /// Whether a segment with this TSval is an old duplicate (PAWS, section 5.3, rule R1). Not
+    /// applicable to segments with RST.
     pub(super) fn is_old(&self, now: Instant, value: u32) -> bool {
         is_before(value, self.value) && now.since(self.since) <= VALID_FOR
     }
 
     /// An acceptable segment that begins at `start` carried TSval `value` (section 4.3, rule 2).
     ///
-    /// The value is recorded only if the segment contains the byte that the last ACK asked for, so that the echo belongs to
-    /// the segment which made the ACK due, even if acknowledgements are delayed or a hole is filled.
+    /// The value is recorded only if the segment contains the byte that the last ACK asked for, so
+    /// that the echo belongs to the segment which made the ACK due, even if acknowledgements
+    /// are delayed or a hole is filled.
     pub(super) fn on_segment(&mut self, now: Instant, start: u64, value: u32, last_ack_sent: u64) {
         let expired = now.since(self.since) > VALID_FOR;
         if start <= last_ack_sent && (expired || !is_before(value, self.value)) {

@@ -8,8 +8,8 @@ use crate::wire::MAX_WINDOW_SCALE;
 pub(super) struct Window {
     /// Most bytes waiting for the application.
     capacity: u64,
-    /// Offset after the last byte that the peer was ever allowed to send. It never decreases (section 3.8.6: a
-    /// receiver should not shrink the window).
+    /// Offset after the last byte that the peer was ever allowed to send. It never decreases
+    /// (section 3.8.6: a receiver should not shrink the window).
     edge: u64,
     /// Shift of the window field; 0 while SYNs are exchanged.
     scale: u8,
@@ -35,8 +35,8 @@ impl Window {
         self.capacity
     }
 
-    /// The capacity that the window field can express: at least two of its units, since a buffer smaller than one
-    /// unit would never open its window again.
+    /// The capacity that the window field can express: at least two of its units, since a buffer
+    /// smaller than one unit would never open its window again.
     fn room(&self) -> u64 {
         let least = if self.scale > 0 { 2 << self.scale } else { 1 };
         let capacity = if self.scarce { self.capacity.min(LEAST as u64) } else { self.capacity };
@@ -68,8 +68,8 @@ impl Window {
 
     /// The right edge to advertise, rounded to the field's precision, and the field.
     ///
-    /// The edge stays until it can move by a full-sized segment or half the buffer (section 3.8.6.2.2: silly window
-    /// syndrome).
+    /// The edge stays until it can move by a full-sized segment or half the buffer (section
+    /// 3.8.6.2.2: silly window syndrome).
     fn compute(&self, rcv_nxt: u64, unread: u64) -> (u64, u16) {
         let unit = 1 << self.scale;
         let room = self.room();
@@ -78,8 +78,9 @@ impl Window {
         let edge = if free >= self.edge.saturating_add(step) { free } else { self.edge };
         let window = edge.saturating_sub(rcv_nxt);
         let mut units = window >> self.scale;
-        // A remainder below the field's unit is rounded up, by at most one unit beyond the buffer, so that the edge
-        // does not seem to go back as data arrives (RFC 7323, section 2.4).
+        // A remainder below the field's unit is rounded up, by at most one unit beyond the buffer,
+        // so that the edge does not seem to go back as data arrives (RFC 7323, section
+        // 2.4).
         if units << self.scale < window && edge == self.edge && edge <= free {
             units += 1;
         }
@@ -96,8 +97,9 @@ impl Window {
 
     /// Whether the window can open so far that a window update should be sent.
     ///
-    /// This takes two full-sized segments or half the buffer, and either a quarter of the buffer or a nearly closed
-    /// window: an update after each read would double the number of acknowledgements.
+    /// This takes two full-sized segments or half the buffer, and either a quarter of the buffer or
+    /// a nearly closed window: an update after each read would double the number of
+    /// acknowledgements.
     pub(super) fn update_due(&self, rcv_nxt: u64, unread: u64) -> bool {
         let (edge, _) = self.compute(rcv_nxt, unread);
         let gain = edge.saturating_sub(self.edge);

@@ -26,8 +26,8 @@ pub struct Acknowledgement<'a> {
     pub rtt: Option<Duration>,
     /// Whether ECE is set: a segment was marked CE (RFC 3168).
     pub ece: bool,
-    /// Whether a segment that the peer sent later arrived before: then its reports may be new, but its window is
-    /// not.
+    /// Whether a segment that the peer sent later arrived before: then its reports may be new, but
+    /// its window is not.
     pub overtaken: bool,
 }
 
@@ -67,8 +67,8 @@ impl Sender {
             cumulative: ack.ack,
             ranges: ack.has_sack.then_some(&blocks),
             silence: Silence::Nothing,
-            // The answer to a window probe does not mean that a segment left the network, and an overtaken
-            // acknowledgement reports none that was not counted.
+            // The answer to a window probe does not mean that a segment left the network, and an
+            // overtaken acknowledgement reports none that was not counted.
             duplicate: !ack.has_data
                 && same_window
                 && ack.ack == una
@@ -109,15 +109,16 @@ impl Sender {
         self.window = ack.window;
         self.max_window = self.max_window.max(ack.window);
         if self.window_end > self.snd_nxt() + 1 {
-            // The window is not closed any more: if the rest is too small to use, it waits from now on.
+            // The window is not closed any more: if the rest is too small to use, it waits from now
+            // on.
             self.forget_probe_before(ack.ack);
         }
     }
 }
 
-/// The reports of a SACK option: ascending ranges beyond the cumulative point, and a duplicate. The first block is
-/// a duplicate if it lies below the cumulative point or inside the second (RFC 2883, section 4). Ranges beyond sent
-/// data are ignored.
+/// The reports of a SACK option: ascending ranges beyond the cumulative point, and a duplicate. The
+/// first block is a duplicate if it lies below the cumulative point or inside the second (RFC 2883,
+/// section 4). Ranges beyond sent data are ignored.
 fn reports(ack: &Acknowledgement<'_>, next: u64) -> (GapRanges, Option<Range<u64>>) {
     let mut blocks = GapRanges::new();
     let mut needless = None;

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
 
-/// Writes smaller than this are appended to the previous one, if none of it was sent, so that a queue of tiny
-/// writes has no overhead.
+/// Writes smaller than this are appended to the previous one, if none of it was sent, so that a
+/// queue of tiny writes has no overhead.
 const SMALL: usize = 1024;
 
 /// Overhead of each piece, in bytes.
@@ -21,7 +21,8 @@ struct Piece {
     bytes: Bytes,
 }
 
-/// Payload of a segment, in the pieces in which it was written: each with the part of it that the segment carries.
+/// Payload of a segment, in the pieces in which it was written: each with the part of it that the
+/// segment carries.
 #[derive(Clone, Debug)]
 pub struct Payload<'a> {
     pieces: &'a VecDeque<Piece>,
@@ -113,7 +114,8 @@ impl SendBuffer {
         room.saturating_sub(self.len())
     }
 
-    /// Accepts the bytes that fit, and returns their number. Offsets from `unsent` on were not sent yet.
+    /// Accepts the bytes that fit, and returns their number. Offsets from `unsent` on were not sent
+    /// yet.
     pub(super) fn push(&mut self, mut data: Bytes, unsent: u64) -> usize {
         let taken = data.len().min(self.free());
         self.refused |= taken < data.len();

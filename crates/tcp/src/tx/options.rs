@@ -13,13 +13,14 @@ pub struct SenderOptions {
     pub nagle: Nagle,
     /// Content of a window probe.
     pub window_probe: WindowProbe,
-    /// Consecutive expiries of the retransmission timer, or unanswered probes, after which the connection fails (R2
-    /// of RFC 9293, section 3.8.3).
+    /// Consecutive expiries of the retransmission timer, or unanswered probes, after which the
+    /// connection fails (R2 of RFC 9293, section 3.8.3).
     pub retries: u8,
-    /// Longest time for which data may stay unacknowledged; if set, `retries` has no effect. `None`: only `retries`
-    /// limits it.
+    /// Longest time for which data may stay unacknowledged; if set, `retries` has no effect.
+    /// `None`: only `retries` limits it.
     pub user_timeout: Option<Duration>,
-    /// Longest time for which data waits because more was announced (`more`), as with TCP_CORK in Linux.
+    /// Longest time for which data waits because more was announced (`more`), as with TCP_CORK in
+    /// Linux.
     pub hold: Duration,
 }
 
@@ -42,9 +43,9 @@ impl Default for SenderOptions {
 pub enum Nagle {
     /// Any data is unacknowledged (RFC 9293, section 3.7.4).
     Rfc9293,
-    /// Another small segment is unacknowledged (Minshall; Linux). The last segment of a longer message does not
-    /// wait, which by the RFC's rule waits for the peer's delayed acknowledgement; there is still at most one small
-    /// segment per round trip.
+    /// Another small segment is unacknowledged (Minshall; Linux). The last segment of a longer
+    /// message does not wait, which by the RFC's rule waits for the peer's delayed
+    /// acknowledgement; there is still at most one small segment per round trip.
     Minshall,
 }
 
@@ -53,6 +54,7 @@ pub enum Nagle {
 pub enum WindowProbe {
     /// The next byte of data, or the FIN (RFC 9293, section 3.8.6.1).
     NextByte,
-    /// A segment without data and with an old, unacceptable number, which the peer must answer (Linux).
+    /// A segment without data and with an old, unacceptable number, which the peer must answer
+    /// (Linux).
     OldSequence,
 }

@@ -1,5 +1,5 @@
-//! The next output: a segment, or a probe of a window that is closed or too small to use (RFC 9293, sections
-//! 3.8.6.1 and 3.8.6.2.1).
+//! The next output: a segment, or a probe of a window that is closed or too small to use (RFC 9293,
+//! sections 3.8.6.1 and 3.8.6.2.1).
 
 use base::Instant;
 use recovery::Load;
@@ -29,8 +29,8 @@ impl Sender {
         None
     }
 
-    /// Whether nothing waits to be sent for the first time or again, and no window is probed: what follows sent data
-    /// without evidence of a loss is left.
+    /// Whether nothing waits to be sent for the first time or again, and no window is probed: what
+    /// follows sent data without evidence of a loss is left.
     fn has_nothing_to_send(&self) -> bool {
         let fin_waits = self.finishing && !self.is_fin_sent();
         self.unsent_bytes() == 0
@@ -41,9 +41,9 @@ impl Sender {
             && !self.recovery.is_recovering(PATH)
     }
 
-    /// The last byte again, after a segment that travels alone: a duplicate is acknowledged at once (RFC 9293,
-    /// section 3.10.7.4), and if that segment is lost, the byte is reported out of order. The ledger has no entry
-    /// for it.
+    /// The last byte again, after a segment that travels alone: a duplicate is acknowledged at once
+    /// (RFC 9293, section 3.10.7.4), and if that segment is lost, the byte is reported out of
+    /// order. The ledger has no entry for it.
     fn poll_request(&mut self, now: Instant) -> Option<Outgoing> {
         let end = self.snd_nxt();
         if !self.recovery.asks_behind(now, PATH) || self.is_fin_sent() || end <= self.snd_una() {
@@ -61,8 +61,8 @@ impl Sender {
         probe
     }
 
-    /// The peer's window closed behind sent data, opened again, or all of that data was acknowledged. `probed`: a
-    /// probe was due before.
+    /// The peer's window closed behind sent data, opened again, or all of that data was
+    /// acknowledged. `probed`: a probe was due before.
     pub(super) fn on_shut_out_changed(&mut self, now: Instant, probed: bool) {
         if self.is_shut_out() {
             // The peer has answered, so earlier unanswered attempts do not count.
@@ -74,7 +74,8 @@ impl Sender {
             return;
         }
         if probed {
-            // A timeout has passed since all of it left: the peer dropped it, and it is retransmitted at once.
+            // A timeout has passed since all of it left: the peer dropped it, and it is
+            // retransmitted at once.
             self.recovery.abandon_flight(now, PATH, PATH);
             self.recovery.begin_burst();
         } else {
@@ -82,8 +83,8 @@ impl Sender {
         }
     }
 
-    /// Starts the persist timer if only the peer's window prevents sending: the first probe follows after a
-    /// retransmission timeout, others at doubled intervals.
+    /// Starts the persist timer if only the peer's window prevents sending: the first probe follows
+    /// after a retransmission timeout, others at doubled intervals.
     fn update_persist(&mut self, now: Instant) {
         let waits = self.unsent_bytes() > 0 || (self.finishing && !self.is_fin_sent());
         let held = self.more && self.window_end > self.snd_nxt();
@@ -95,8 +96,8 @@ impl Sender {
         self.persist.get_or_insert_default().start(now, self.recovery.rto(PATH));
     }
 
-    /// Stops the persist timer. A byte that probed the window is remembered until there is more information about
-    /// it, since the peer may have accepted it.
+    /// Stops the persist timer. A byte that probed the window is remembered until there is more
+    /// information about it, since the peer may have accepted it.
     fn stop_persist(&mut self) {
         self.forget_probe_before(self.snd_nxt());
         if let Some(persist) = &mut self.persist {
@@ -128,9 +129,9 @@ impl Sender {
         })
     }
 
-    /// The probe that is due while sent data waits: its first segment again. It takes the rest out of flight, so
-    /// that the acknowledgement of the rest does not measure how long the window was closed, and is not evidence of
-    /// congestion.
+    /// The probe that is due while sent data waits: its first segment again. It takes the rest out
+    /// of flight, so that the acknowledgement of the rest does not measure how long the window
+    /// was closed, and is not evidence of congestion.
     fn poll_repeated_probe(&mut self, now: Instant) -> Option<Outgoing> {
         self.persist.as_ref().filter(|persist| persist.is_expired())?;
         self.recovery.abandon_flight(now, PATH, PATH);

@@ -1,5 +1,5 @@
-//! The persist timer: probes a window that is closed or too small to use, since the peer's window update may be
-//! lost (RFC 9293, sections 3.8.6.1 and 3.8.6.2.1).
+//! The persist timer: probes a window that is closed or too small to use, since the peer's window
+//! update may be lost (RFC 9293, sections 3.8.6.1 and 3.8.6.2.1).
 
 use base::{Duration, Instant};
 
@@ -20,7 +20,8 @@ pub(super) struct Persist {
 }
 
 impl Persist {
-    /// Starts the timer unless it runs: the first probe is due after `interval`, later ones at doubled intervals.
+    /// Starts the timer unless it runs: the first probe is due after `interval`, later ones at
+    /// doubled intervals.
     pub(super) fn start(&mut self, now: Instant, interval: Duration) {
         if self.due.is_none() {
             let (due, probed_to) = (Some(now + interval), self.probed_to);
@@ -39,8 +40,8 @@ impl Persist {
         self.due
     }
 
-    /// Runs the timer if it is due, and returns the number of consecutive unanswered probes. Intervals double up to
-    /// `max`.
+    /// Runs the timer if it is due, and returns the number of consecutive unanswered probes.
+    /// Intervals double up to `max`.
     pub(super) fn on_timer(&mut self, now: Instant, max: Duration) -> u8 {
         if self.due.is_none_or(|due| due > now) {
             return 0;

@@ -19,11 +19,13 @@ pub struct Outgoing {
     pub fin: bool,
     /// PSH: whether no data is queued behind it.
     pub push: bool,
-    /// Offset after the last urgent byte, if that lies ahead of `start`: URG and the urgent pointer.
+    /// Offset after the last urgent byte, if that lies ahead of `start`: URG and the urgent
+    /// pointer.
     pub urgent: Option<u64>,
     /// CWR (RFC 3168, section 6.1.2): whether to confirm that the window was reduced.
     pub cwr: bool,
-    /// Whether it contains retransmitted data: not to be sent as ECN-capable (RFC 3168, section 6.1.5).
+    /// Whether it contains retransmitted data: not to be sent as ECN-capable (RFC 3168, section
+    /// 6.1.5).
     pub retransmission: bool,
     /// Whether it probes a closed window: not to be sent as ECN-capable (RFC 3168, section 6.1.6).
     pub window_probe: bool,
@@ -42,8 +44,8 @@ fn space(room: u32) -> Space<impl Fn(u32) -> u32> {
 }
 
 impl Sender {
-    /// The next segment other than a window probe: a retransmission, new data, or a retransmission without evidence
-    /// of loss.
+    /// The next segment other than a window probe: a retransmission, new data, or a retransmission
+    /// without evidence of loss.
     pub(super) fn poll_segment(&mut self, now: Instant) -> Option<Outgoing> {
         let next = self
             .poll_again(now)
@@ -54,8 +56,8 @@ impl Sender {
         Some(next)
     }
 
-    /// The next retransmission, as far as the peer's window allows: beyond a window that shrank it waits until that
-    /// opens (RFC 9293, section 3.8.6, SHLD-16).
+    /// The next retransmission, as far as the peer's window allows: beyond a window that shrank it
+    /// waits until that opens (RFC 9293, section 3.8.6, SHLD-16).
     fn poll_again(&mut self, now: Instant) -> Option<Outgoing> {
         let (start, weight) = self.recovery.next_again(PATH, 0)?;
         let usable = self.window_end.saturating_sub(start);
@@ -108,7 +110,8 @@ impl Sender {
         let fin_waits = self.finishing && !self.is_fin_sent();
         let nothing = unsent == 0 && !fin_waits;
         let waits = self.recovery.next_again(PATH, 0).is_some();
-        // Except for what asks in an outage whether it is over: where acknowledgements alone are lost, it arrives.
+        // Except for what asks in an outage whether it is over: where acknowledgements alone are
+        // lost, it arrives.
         if nothing || (waits && !self.recovery.asks_by_data(now, PATH)) {
             return None;
         }
@@ -149,8 +152,9 @@ impl Sender {
         Some(segment)
     }
 
-    /// Adds copies of data in flight before `len` bytes of new data, by the policy, and returns the segment's new
-    /// start: whole earlier segments without a hole, down to the oldest that fits.
+    /// Adds copies of data in flight before `len` bytes of new data, by the policy, and returns the
+    /// segment's new start: whole earlier segments without a hole, down to the oldest that
+    /// fits.
     fn bundle_before(&mut self, now: Instant, next: u64, len: u32) -> u64 {
         if len == 0 {
             return next;
@@ -167,9 +171,9 @@ impl Sender {
         start
     }
 
-    /// Sender's silly window avoidance (RFC 9293, section 3.8.6.2.1) with Nagle's rule: sends a full segment; all
-    /// data, unless it should wait; half of the largest window ever advertised; any amount after the override
-    /// timer.
+    /// Sender's silly window avoidance (RFC 9293, section 3.8.6.2.1) with Nagle's rule: sends a
+    /// full segment; all data, unless it should wait; half of the largest window ever
+    /// advertised; any amount after the override timer.
     fn is_worth_sending(&self, len: u64, unsent: u64) -> bool {
         if len == 0 {
             return false;
@@ -181,7 +185,8 @@ impl Sender {
             || self.overrides()
     }
 
-    /// Whether data that fits a small window is sent nevertheless (the override timeout of silly window avoidance).
+    /// Whether data that fits a small window is sent nevertheless (the override timeout of silly
+    /// window avoidance).
     fn overrides(&self) -> bool {
         self.persist.as_ref().is_some_and(|persist| persist.is_expired())
     }

@@ -11,7 +11,8 @@ use super::buffer::{Payload, SendBuffer};
 use super::options::SenderOptions;
 use super::persist::Persist;
 
-/// Shortest R2 of RFC 9293, section 3.8.3, unless the application's number of retransmissions takes less.
+/// Shortest R2 of RFC 9293, section 3.8.3, unless the application's number of retransmissions takes
+/// less.
 const LEAST_R2: Duration = Duration::from_secs(100);
 /// Least timeout of deployed stacks, from which R2 is computed if timeouts are shorter.
 const LEAST_TIMEOUT: Duration = Duration::from_millis(200);
@@ -47,11 +48,11 @@ pub enum GiveUp {
 pub struct TimeoutResult {
     /// Whether the retransmission timer expired.
     pub retransmits: bool,
-    /// Consecutive expiries, this one included. From the third on (R1 of RFC 9293, section 3.8.3) the path is
-    /// suspected.
+    /// Consecutive expiries, this one included. From the third on (R1 of RFC 9293, section 3.8.3)
+    /// the path is suspected.
     pub timeouts: u8,
-    /// Expiries since one at which a segment was missing that nearly every path carries: for large segments the
-    /// path MTU is suspected.
+    /// Expiries since one at which a segment was missing that nearly every path carries: for large
+    /// segments the path MTU is suspected.
     pub large_timeouts: u8,
     /// Reason to give the connection up; `None` to continue.
     pub give_up: Option<GiveUp>,
@@ -96,8 +97,8 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// The sending side of an established connection: data begins at `first_offset`, a full segment carries `mss`
-    /// bytes, and the peer's window is `window` bytes.
+    /// The sending side of an established connection: data begins at `first_offset`, a full segment
+    /// carries `mss` bytes, and the peer's window is `window` bytes.
     pub fn new(
         options: SenderOptions,
         policy: Arc<RecoveryPolicy>,
@@ -132,8 +133,9 @@ impl Sender {
 
     // ---- the application's calls ---------------------------------------------------------------
 
-    /// Accepts the bytes of `data` that fit the buffer, and returns their number. `more`: a segment that is not
-    /// full may wait for more data. `urgent`: the urgent pointer points after the last byte.
+    /// Accepts the bytes of `data` that fit the buffer, and returns their number. `more`: a segment
+    /// that is not full may wait for more data. `urgent`: the urgent pointer points after the
+    /// last byte.
     pub fn write(&mut self, now: Instant, data: Bytes, more: bool, urgent: bool) -> usize {
         if self.finishing {
             return 0;
@@ -195,9 +197,9 @@ impl Sender {
         self.recovery.set_policy(policy);
     }
 
-    /// Sets the bytes of data in a full segment. Outstanding data is cut again when it is retransmitted. `dropped`:
-    /// larger segments were dropped on their way and are retransmitted at once, which is not a sign of congestion
-    /// (RFC 1191, section 6.5).
+    /// Sets the bytes of data in a full segment. Outstanding data is cut again when it is
+    /// retransmitted. `dropped`: larger segments were dropped on their way and are
+    /// retransmitted at once, which is not a sign of congestion (RFC 1191, section 6.5).
     pub fn set_mss(&mut self, now: Instant, mss: u32, dropped: bool) {
         let before = core::mem::replace(&mut self.mss, mss.max(1));
         self.recovery.set_mss(PATH, u64::from(self.mss));
@@ -213,8 +215,9 @@ impl Sender {
         self.recovery.on_rtt_sample(PATH, rtt);
     }
 
-    /// A SYN or SYN ACK was retransmitted `times` times; too many make the initial window one segment (RFC 5681,
-    /// section 3.1). Without an RTT sample the first timeout is 3 s (RFC 6298, section 5.7).
+    /// A SYN or SYN ACK was retransmitted `times` times; too many make the initial window one
+    /// segment (RFC 5681, section 3.1). Without an RTT sample the first timeout is 3 s (RFC
+    /// 6298, section 5.7).
     pub fn on_handshake_loss(&mut self, times: u8) {
         if times >= self.recovery.policy().congestion.handshake_losses {
             self.recovery.restart_window(PATH, u64::from(self.mss));
@@ -228,8 +231,8 @@ impl Sender {
 
     // ---- queries -------------------------------------------------------------------------------
 
-    /// Time within which a distant but living peer answers a probe: four round trips, each with four times its
-    /// variation, or four initial timeouts before the first RTT sample.
+    /// Time within which a distant but living peer answers a probe: four round trips, each with
+    /// four times its variation, or four initial timeouts before the first RTT sample.
     pub fn longest_answer(&self) -> Duration {
         let measured = self.recovery.srtt(PATH).zip(self.recovery.rttvar(PATH));
         let round_trip = measured.map(|(srtt, rttvar)| srtt + rttvar * 4);
@@ -251,8 +254,8 @@ impl Sender {
         self.recovery.ledger().next_unit()
     }
 
-    /// The highest offset that an acknowledgement may name: SND.NXT, or the offset after the byte that probed a
-    /// closed window.
+    /// The highest offset that an acknowledgement may name: SND.NXT, or the offset after the byte
+    /// that probed a closed window.
     pub fn snd_max(&self) -> u64 {
         self.persist.as_ref().map_or(0, |persist| persist.probed_to()).max(self.snd_nxt())
     }
@@ -329,8 +332,8 @@ impl Sender {
         if self.finishing { 0 } else { self.buffer.free() }
     }
 
-    /// Bytes of data in the oldest outstanding segment, or in the largest of the few after it: a path whose MTU
-    /// shrank drops it at each transmission.
+    /// Bytes of data in the oldest outstanding segment, or in the largest of the few after it: a
+    /// path whose MTU shrank drops it at each transmission.
     pub fn largest_in_flight(&self) -> u32 {
         self.recovery.ledger().largest_weight(8)
     }
@@ -370,15 +373,16 @@ impl Sender {
         Instant::earliest(&[recovery, persist, self.hold_until, user])
     }
 
-    /// Whether the peer closed its window behind data that had been sent into it (RFC 9293, section 3.8.6). That
-    /// data waits until the window opens; meanwhile the window is probed like any closed one (MUST-35), and no
-    /// timeout counts against the connection while answers arrive (MUST-37, SHLD-17).
+    /// Whether the peer closed its window behind data that had been sent into it (RFC 9293, section
+    /// 3.8.6). That data waits until the window opens; meanwhile the window is probed like any
+    /// closed one (MUST-35), and no timeout counts against the connection while answers arrive
+    /// (MUST-37, SHLD-17).
     pub(super) fn is_shut_out(&self) -> bool {
         self.window_end <= self.snd_una() && !self.recovery.ledger().is_empty()
     }
 
-    /// The window is open or is not probed any more: the state of its probes is kept only if a byte beyond `offset`
-    /// probed it.
+    /// The window is open or is not probed any more: the state of its probes is kept only if a byte
+    /// beyond `offset` probed it.
     pub(super) fn forget_probe_before(&mut self, offset: u64) {
         if self.persist.as_ref().is_some_and(|persist| persist.probed_to() <= offset) {
             self.persist = None;
@@ -428,9 +432,10 @@ impl Sender {
         result
     }
 
-    /// Whether the peer had as much time as that number of retransmissions takes with timeouts that double from 200
-    /// ms on, or 100 s if that is less (R2 of RFC 9293, section 3.8.3): with shorter timeouts, or timeouts that do
-    /// not double, their number alone would end a connection after a few seconds.
+    /// Whether the peer had as much time as that number of retransmissions takes with timeouts that
+    /// double from 200 ms on, or 100 s if that is less (R2 of RFC 9293, section 3.8.3): with
+    /// shorter timeouts, or timeouts that do not double, their number alone would end a
+    /// connection after a few seconds.
     fn has_waited_for_r2(&self, now: Instant) -> bool {
         let doubled = 1u64.checked_shl(self.options.retries.into()).unwrap_or(u64::MAX);
         let least = (LEAST_TIMEOUT * doubled).min(LEAST_R2);

@@ -4,8 +4,8 @@ use core::fmt;
 
 /// Reason for which a datagram was rejected. Small, so that it can be counted by kind.
 ///
-/// Options never make a segment invalid: unreadable ones are skipped (RFC 9293, section 3.1, MUST-7: a TCP must be
-/// prepared for an illegal option length).
+/// Options never make a segment invalid: unreadable ones are skipped (RFC 9293, section 3.1,
+/// MUST-7: a TCP must be prepared for an illegal option length).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParseError {
     /// Fewer bytes than a header without options; the value is their number.

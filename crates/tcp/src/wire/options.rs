@@ -1,7 +1,7 @@
 //! Options of the header (RFC 9293, section 3.2; RFC 7323, 2018, 5482).
 //!
-//! Each option is a kind, a length that includes both bytes, and a value; kinds 0 and 1 are single bytes. A header
-//! has room for 40 bytes of options.
+//! Each option is a kind, a length that includes both bytes, and a value; kinds 0 and 1 are single
+//! bytes. A header has room for 40 bytes of options.
 
 use base::Duration;
 use smallvec::SmallVec;
@@ -34,13 +34,15 @@ pub type SackBlocks = SmallVec<[SackBlock; MAX_SACK_BLOCKS]>;
 
 /// The options of a segment.
 ///
-/// MSS, window scale and SACK-permitted are only valid in a segment with SYN (RFC 9293, section 3.2; RFC 7323,
-/// section 2.2; RFC 2018, section 2); the receiver of the segment observes that.
+/// MSS, window scale and SACK-permitted are only valid in a segment with SYN (RFC 9293, section
+/// 3.2; RFC 7323, section 2.2; RFC 2018, section 2); the receiver of the segment observes that.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Largest segment that the sender of this one accepts, in bytes of data (RFC 9293, section 3.7.1).
+    /// Largest segment that the sender of this one accepts, in bytes of data (RFC 9293, section
+    /// 3.7.1).
     pub mss: Option<u16>,
-    /// Shift of the sender's windows (RFC 7323, section 2), as on the wire; see [`MAX_WINDOW_SCALE`].
+    /// Shift of the sender's windows (RFC 7323, section 2), as on the wire; see
+    /// [`MAX_WINDOW_SCALE`].
     pub window_scale: Option<u8>,
     /// Whether the sender accepts SACK options (RFC 2018, section 2).
     pub sack_permitted: bool,
@@ -93,7 +95,8 @@ pub struct UserTimeout {
 impl UserTimeout {
     const GRANULARITY: u16 = 0x8000;
 
-    /// The shortest option value that is no shorter than `timeout`: in seconds if fifteen bits suffice.
+    /// The shortest option value that is no shorter than `timeout`: in seconds if fifteen bits
+    /// suffice.
     pub fn from_duration(timeout: Duration) -> UserTimeout {
         let seconds = timeout.as_nanos().div_ceil(1_000_000_000);
         let longest = Self::GRANULARITY - 1;
@@ -125,7 +128,8 @@ pub struct Skipped {
     pub malformed: u8,
 }
 
-/// Number of SACK blocks that fit beside timestamps (or without them), with each option aligned to four bytes.
+/// Number of SACK blocks that fit beside timestamps (or without them), with each option aligned to
+/// four bytes.
 pub const fn sack_blocks_that_fit(timestamps: bool) -> usize {
     if timestamps { 3 } else { MAX_SACK_BLOCKS }
 }
@@ -159,7 +163,8 @@ impl Options {
         options
     }
 
-    /// Parses the option at the beginning of `bytes`. Returns the rest, `None` if its beginning cannot be known.
+    /// Parses the option at the beginning of `bytes`. Returns the rest, `None` if its beginning
+    /// cannot be known.
     fn parse_one<'a>(&mut self, kind: u8, bytes: &'a [u8]) -> Option<&'a [u8]> {
         let length = usize::from(*bytes.get(1)?);
         let (option, rest) = bytes.split_at_checked(length)?;
@@ -223,8 +228,9 @@ impl Options {
         self.sack.len().min(room / 8)
     }
 
-    /// Appends the options, each aligned to four bytes: MSS, SACK-permitted, timestamps, window scale, user
-    /// timeout, SACK. The order is always this one, which is that of most senders' SYNs.
+    /// Appends the options, each aligned to four bytes: MSS, SACK-permitted, timestamps, window
+    /// scale, user timeout, SACK. The order is always this one, which is that of most senders'
+    /// SYNs.
     pub fn emit(&self, buffer: &mut Vec<u8>) {
         if let Some(mss) = self.mss {
             let [m0, m1] = mss.to_be_bytes();

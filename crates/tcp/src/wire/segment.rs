@@ -91,8 +91,8 @@ impl Segment {
         Segment::parse_without_checksum(datagram)
     }
 
-    /// Parses a datagram as a segment without checking the checksum, for which something else vouches, such as the
-    /// network card.
+    /// Parses a datagram as a segment without checking the checksum, for which something else
+    /// vouches, such as the network card.
     ///
     /// # Errors
     /// As [`Segment::parse`], except those of checksum and addresses.
@@ -133,8 +133,8 @@ impl Segment {
         self.emit_with(addresses, core::iter::empty(), buffer);
     }
 
-    /// Appends as [`Segment::emit`] does, with `pieces` as further payload after [`Segment::payload`]: bytes are copied
-    /// once, into the buffer.
+    /// Appends as [`Segment::emit`] does, with `pieces` as further payload after
+    /// [`Segment::payload`]: bytes are copied once, into the buffer.
     pub fn emit_with<'a>(
         &self,
         addresses: Pseudo,
@@ -181,7 +181,8 @@ pub struct Quoted {
     pub source_port: u16,
     /// The port to which it was sent.
     pub destination_port: u16,
-    /// The quoted sequence number, which proves that the quoting host saw the segment (RFC 5927, section 4.1).
+    /// The quoted sequence number, which proves that the quoting host saw the segment (RFC 5927,
+    /// section 4.1).
     pub seq: SeqNumber,
 }
 

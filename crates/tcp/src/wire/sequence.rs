@@ -10,9 +10,9 @@ serial_number!(
 
 /// Converts the sequence numbers of one direction to offsets from its SYN, and back.
 ///
-/// An offset has 64 bits and never wraps: SYN is 0, the first byte of data is 1. A number becomes the offset
-/// nearest to a reference, such as RCV.NXT or SND.UNA; a number before the SYN comes out about 2^32 higher, which
-/// no window reaches.
+/// An offset has 64 bits and never wraps: SYN is 0, the first byte of data is 1. A number becomes
+/// the offset nearest to a reference, such as RCV.NXT or SND.UNA; a number before the SYN comes out
+/// about 2^32 higher, which no window reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SequenceMap {
     initial: SeqNumber,

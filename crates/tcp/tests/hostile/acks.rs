@@ -15,7 +15,8 @@ fn presets() -> impl Iterator<Item = &'static str> {
     TCP_PRESETS.iter().map(|(name, _)| *name)
 }
 
-/// A connection with the recovery preset `preset` and `bytes` bytes to send, to a peer whose SYN has these options.
+/// A connection with the recovery preset `preset` and `bytes` bytes to send, to a peer whose SYN
+/// has these options.
 fn sending(preset: &str, bytes: usize, options: Options) -> (Crowd, Honest) {
     let policy = Arc::new(RecoveryPolicy::tcp_preset(preset).unwrap());
     let accepted =
@@ -76,7 +77,8 @@ fn blocks_that_name_what_was_not_sent_change_nothing() {
     }
 }
 
-/// A segment without a new acknowledgement that reports these bytes, counted from the first byte sent.
+/// A segment without a new acknowledgement that reports these bytes, counted from the first byte
+/// sent.
 fn reporting(honest: &Honest, blocks: impl IntoIterator<Item = (u32, u32)>) -> Segment {
     let mut ack = honest.segment(0);
     let at = |offset| honest.ack.advance(offset);
@@ -253,8 +255,9 @@ fn a_window_that_opens_byte_by_byte_gets_no_segments_of_single_bytes() {
     }
 }
 
-/// Acknowledgements of a peer that knows all sequence numbers and lies about each: it acknowledges and reports data that may
-/// not have arrived, revokes reports, reports data that arrived once as duplicate, and echoes arbitrary timestamps.
+/// Acknowledgements of a peer that knows all sequence numbers and lies about each: it acknowledges
+/// and reports data that may not have arrived, revokes reports, reports data that arrived once as
+/// duplicate, and echoes arbitrary timestamps.
 fn lie(random: &mut RandomStream, honest: &mut Honest, outstanding: u32) -> Segment {
     let below = |random: &mut RandomStream, most: u32| random.below(u64::from(most) + 1) as u32;
     if random.below(4) == 0 {
@@ -309,8 +312,8 @@ fn no_lie_opens_the_window_beyond_what_was_sent_or_releases_more_than_the_widest
             let (opened, once, after) = measured(&crowd);
             let what = format!("{preset}, seed {seed}, step {step}");
             assert!(opened <= first + once, "{what}: {opened} bytes after {once} were sent");
-            // The earlier window, not the present one: rate reduction releases at once what it held back (RFC 9937, 6.2). Limited
-            // transmit and a probe add to it.
+            // The earlier window, not the present one: rate reduction releases at once what it held
+            // back (RFC 9937, 6.2). Limited transmit and a probe add to it.
             widest = widest.max(cwnd).max(opened);
             let most = widest + 3 * 1448;
             assert!(after - before <= most, "{what}: {} bytes of {most} left", after - before);

@@ -60,11 +60,13 @@ fn syns_end_nothing_and_get_few_answers() {
 #[test]
 fn data_with_a_guessed_acknowledgement_is_not_taken() {
     let (mut crowd, honest) = connected();
-    // The one valid sequence number of the window, with acknowledgment numbers from everywhere else.
+    // The one valid sequence number of the window, with acknowledgment numbers from everywhere
+    // else.
     for step in 1..10_000u32 {
         let mut forged = honest.segment(100);
         forged.ack = honest.ack.advance(step * 400_000);
-        // Only recently sent data can be acknowledged: the largest window that the peer advertised is 65535.
+        // Only recently sent data can be acknowledged: the largest window that the peer advertised
+        // is 65535.
         let back = honest.ack.distance_from(forged.ack);
         if back <= u32::from(u16::MAX) {
             continue;
@@ -101,7 +103,8 @@ fn segments_at_random_do_no_harm() {
 
 #[test]
 fn how_many_resets_a_stranger_gets_tells_nothing_about_other_hosts_connections() {
-    // Cao et al. 2016, with resets instead of challenge ACKs: guess a port with a forged source, then count the own resets.
+    // Cao et al. 2016, with resets instead of challenge ACKs: guess a port with a forged source,
+    // then count the own resets.
     let own_resets = |guessed: u16| {
         let (mut crowd, honest) = connected();
         let stray = |port| Segment { flags: Flags::ACK, ..Segment::new(port, 80) };

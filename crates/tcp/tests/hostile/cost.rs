@@ -48,8 +48,8 @@ fn talk(crowd: &mut Crowd, honest: &mut Honest, index: usize) {
     crowd.drain();
 }
 
-/// Bytes of each of many connections after the handshake, and after a message each way, with the capacity that its queues
-/// keep.
+/// Bytes of each of many connections after the handshake, and after a message each way, with the
+/// capacity that its queues keep.
 fn taken(policy: RecoveryPolicy) -> [i64; 2] {
     let mut kept = None;
     let opened = measure(|| kept = Some(crowd(2000, policy)));

@@ -62,8 +62,8 @@ impl Crowd {
         self.hear();
     }
 
-    /// Passes what this endpoint has no connection for to `other`, the last that may have one; returns the number of
-    /// segments.
+    /// Passes what this endpoint has no connection for to `other`, the last that may have one;
+    /// returns the number of segments.
     pub(crate) fn hand_over(&mut self, other: &mut Crowd) -> usize {
         let strays = core::iter::from_fn(|| self.endpoint.take_stray());
         let count = strays.map(|stray| other.endpoint.handle_stray(other.now, stray, true)).count();

@@ -1,5 +1,5 @@
-//! Hostile peers and third parties: floods, forged segments, acknowledgements of unsent data, malformed segments. Their cost
-//! is bounded, and honest peers are served meanwhile.
+//! Hostile peers and third parties: floods, forged segments, acknowledgements of unsent data,
+//! malformed segments. Their cost is bounded, and honest peers are served meanwhile.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../support/mod.rs"]

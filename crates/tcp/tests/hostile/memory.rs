@@ -1,4 +1,5 @@
-//! Peers that make this side hold as much memory as they can: the sum over all connections has a limit.
+//! Peers that make this side hold as much memory as they can: the sum over all connections has a
+//! limit.
 
 use base::Machine;
 use proptest::prelude::*;
@@ -179,7 +180,8 @@ fn what_a_connection_that_is_over_still_has_for_its_application_makes_no_room() 
     let (mut crowd, mut honest) = crowd(60);
     let ids = crowd.accepted.clone();
     let (thin, thick) = honest.split_at_mut(50);
-    // Unread data, and a peer that never acknowledges: the connection fails, and its data stays readable.
+    // Unread data, and a peer that never acknowledges: the connection fails, and its data stays
+    // readable.
     fill(&mut crowd, &mut thick[0]);
     send(&mut crowd, ids[50], 100);
     let failure = |crowd: &Crowd| crowd.endpoint.connection(ids[50]).unwrap().failure();
@@ -343,7 +345,8 @@ fn a_writer_is_told_when_a_holder_that_had_failed_is_forgotten() {
 #[test]
 fn what_came_out_of_order_is_given_up_first_from_the_worst_on_and_comes_again() {
     let (mut crowd, mut honest) = crowd(4);
-    // The window reaches its maximum; then all segments but one arrive, of two connections more than of the third.
+    // The window reaches its maximum; then all segments but one arrive, of two connections more
+    // than of the third.
     for (index, segments) in [(0, 170), (1, 160), (2, 20)] {
         crowd.give(honest[index].remote, &honest[index].segment(1460));
         honest[index].seq = honest[index].seq.advance(1460);
@@ -445,8 +448,8 @@ fn of_those_that_wait_for_memory_no_more_are_told_at_a_time_than_there_is_room_f
     assert_eq!(crowd.writable, []);
     take_all(&mut crowd, &mut honest, 0);
     take_all(&mut crowd, &mut honest, 1);
-    // The first two have their own share again. An eighth is free when the first of the others are notified, and each
-    // has a share of a fortieth.
+    // The first two have their own share again. An eighth is free when the first of the others are
+    // notified, and each has a share of a fortieth.
     let told = |crowd: &mut Crowd| {
         let told = core::mem::take(&mut crowd.writable);
         told.into_iter().filter(|id| !ids[..2].contains(id)).collect::<Vec<_>>()

@@ -1,5 +1,5 @@
-//! Reports of every shape from a lying peer: overlapping, reversed, of single bytes, beyond the data sent, below the
-//! cumulative acknowledgement (D-SACK), and revoked.
+//! Reports of every shape from a lying peer: overlapping, reversed, of single bytes, beyond the
+//! data sent, below the cumulative acknowledgement (D-SACK), and revoked.
 
 use base::{Duration, Purpose, RandomStream};
 use recovery::TCP_PRESETS;
@@ -53,8 +53,8 @@ fn lie(honest: &Honest, acked: u32, outstanding: u32, random: &mut RandomStream)
     ack
 }
 
-/// Sends twenty lies a second for `seconds` seconds, each of which acknowledges `progress` bytes; returns why and when the
-/// connection ended, if it did.
+/// Sends twenty lies a second for `seconds` seconds, each of which acknowledges `progress` bytes;
+/// returns why and when the connection ended, if it did.
 fn lies(preset: &str, seconds: u32, progress: u32) -> Option<(Failure, u32)> {
     let (mut crowd, honest) = sending(preset);
     let mut random = RandomStream::new(1, Purpose("lies", 0));

@@ -1,4 +1,5 @@
-//! Memory of a connection, in bytes requested from the allocator, under arbitrary segments of its peer.
+//! Memory of a connection, in bytes requested from the allocator, under arbitrary segments of its
+//! peer.
 
 use allocation_counter::measure;
 use base::Ecn;

@@ -12,7 +12,8 @@ const LONG: Duration = Duration::from_millis(200);
 
 #[test]
 fn the_window_of_a_connection_follows_the_closed_form() {
-    // The 200th packet is lost, in slow start. The round trip of 200 ms is so long that Reno is slower.
+    // The 200th packet is lost, in slow start. The round trip of 200 ms is so long that Reno is
+    // slower.
     let links = Directions {
         forward: LinkConfig { loss: LossModel::List(vec![200]), ..half(LONG) },
         backward: half(LONG),
@@ -30,7 +31,8 @@ fn the_window_of_a_connection_follows_the_closed_form() {
     let before = after * 10 / 7;
     assert_eq!(pair.info().recovery.fast_recoveries, 1);
     pair.run_for(LONG + LONG / 2);
-    // Congestion avoidance began when the retransmission was acknowledged, about a round trip later.
+    // Congestion avoidance began when the retransmission was acknowledged, about a round trip
+    // later.
     let smss = u64::from(pair.info().send_mss);
     let epoch = pair.sim.now().before(LONG / 2);
     let k = time_to_plateau(before, after, smss);

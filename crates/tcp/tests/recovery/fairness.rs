@@ -77,8 +77,8 @@ impl Host for Bulk {
     }
 }
 
-/// Bytes that each of two flows carried in `span` after both had been running for ten seconds; the second
-/// began five seconds after the first. 8 Mbit/s, 40 ms, a queue of 30 packets.
+/// Bytes that each of two flows carried in `span` after both had been running for ten seconds; the
+/// second began five seconds after the first. 8 Mbit/s, 40 ms, a queue of 30 packets.
 fn shared(policy: &RecoveryPolicy, span: Duration) -> [u64; 2] {
     let link = LinkConfig {
         rate: Rate::from_bits_per_second(8_000_000),

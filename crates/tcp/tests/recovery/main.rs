@@ -1,5 +1,5 @@
-//! Loss detection and congestion control of whole connections in virtual time: exact instants, windows
-//! against their closed forms, flows beside each other.
+//! Loss detection and congestion control of whole connections in virtual time: exact instants,
+//! windows against their closed forms, flows beside each other.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../support/mod.rs"]
@@ -20,7 +20,8 @@ use support::Pair;
 
 pub(crate) const RTT: Duration = Duration::from_millis(100);
 
-/// A connection with this policy and buffers that never limit it; the peer acknowledges every segment.
+/// A connection with this policy and buffers that never limit it; the peer acknowledges every
+/// segment.
 pub(crate) fn options(mut policy: RecoveryPolicy) -> ConnectionOptions {
     policy.acknowledgement.delay = None;
     ConnectionOptions {

@@ -1,4 +1,5 @@
-//! The policy is replaced during a connection: no data is lost, and the new policy repairs the next loss.
+//! The policy is replaced during a connection: no data is lost, and the new policy repairs the next
+//! loss.
 
 use std::sync::Arc;
 
@@ -47,15 +48,16 @@ const SCENE: Duration = Duration::from_secs(8);
 const LEAD: Duration = Duration::from_secs(4);
 const MESSAGE: u32 = 100;
 
-/// Segments after the scene's first loss: milliseconds since then, the first message in the segment, and the number of
-/// messages.
+/// Segments after the scene's first loss: milliseconds since then, the first message in the
+/// segment, and the number of messages.
 type Left = (u64, u32, usize);
 
-/// Units retransmitted by the timer, by evidence in acknowledgements, and by a short timer; and the slow start threshold
-/// afterwards, in segments.
+/// Units retransmitted by the timer, by evidence in acknowledgements, and by a short timer; and the
+/// slow start threshold afterwards, in segments.
 type Verdict = ([u64; 3], u64);
 
-/// A connection whose path loses the segments sent 0 and 60 ms after the lead of each of `count` scenes.
+/// A connection whose path loses the segments sent 0 and 60 ms after the lead of each of `count`
+/// scenes.
 fn scenes(count: usize) -> (Pair, Vec<Instant>) {
     let starts: Vec<Instant> =
         (0..count as u64).map(|index| Instant::from_millis(2000) + SCENE * index).collect();
@@ -76,8 +78,8 @@ impl Pair {
         self.run_for(at.since(self.sim.now()));
     }
 
-    /// Replaces the policy; bulk opens the window, and messages follow one by one. Then messages 0 to 4
-    /// leave after 0, 20, 60, 130 and 140 ms, of which two are lost.
+    /// Replaces the policy; bulk opens the window, and messages follow one by one. Then messages 0
+    /// to 4 leave after 0, 20, 60, 130 and 140 ms, of which two are lost.
     fn play(&mut self, name: &str, start: Instant) -> (Vec<Left>, Verdict) {
         self.run_until(start);
         self.switch(name);
@@ -115,7 +117,8 @@ impl Pair {
 /// First transmissions, where no copy rides along and no window limits them.
 const FIRST: [Left; 5] = [(0, 0, 1), (20, 1, 1), (60, 2, 1), (130, 3, 1), (140, 4, 1)];
 
-/// The third duplicate arrives at 240 ms, the first at 120; 200 ms is the least timeout of all but the first two.
+/// The third duplicate arrives at 240 ms, the first at 120; 200 ms is the least timeout of all but
+/// the first two.
 #[test]
 fn each_policy_that_takes_over_repairs_the_same_losses_in_its_own_way() {
     let expected: [(&str, &[Left], Verdict); 14] = [
@@ -126,7 +129,8 @@ fn each_policy_that_takes_over_repairs_the_same_losses_in_its_own_way() {
         ("sack", &[(200, 0, 5)], ([5, 0, 0], 2)),
         // The first duplicate of each. By time, the second hole needs no report of its own (RACK).
         ("thin", &[(120, 0, 1), (220, 2, 1)], ([0, 2, 0], 2)),
-        // The last segment is retransmitted as well, since there is room (RFC 6675, NextSeg, rule 4).
+        // The last segment is retransmitted as well, since there is room (RFC 6675, NextSeg, rule
+        // 4).
         ("vegas", &[(120, 0, 1), (220, 2, 1), (220, 4, 1)], ([0, 1, 2], 2)),
         // As before, by the age of the missing data, but of a window of ten segments five remain.
         ("er", &[(120, 0, 1), (220, 2, 1), (220, 4, 1)], ([0, 1, 2], 5)),
@@ -134,8 +138,8 @@ fn each_policy_that_takes_over_repairs_the_same_losses_in_its_own_way() {
         ("linux", &[], ([0, 2, 0], 7)),
         ("latency", &[], ([0, 0, 0], 2)),
         ("latency-max", &[], ([0, 0, 0], 2)),
-        // The timer at a round trip and a millisecond. That probe left behind others, over a line that no probe has passed yet, so
-        // that the second hole waits for a report.
+        // The timer at a round trip and a millisecond. That probe left behind others, over a line
+        // that no probe has passed yet, so that the second hole waits for a report.
         ("latency-lean", &[(101, 0, 1), (230, 2, 1)], ([1, 1, 0], 2)),
         ("thin-paper", &[(120, 0, 1), (220, 4, 1), (230, 2, 1)], ([0, 3, 0], 2)),
         ("thin-rdb-paper", &[], ([0, 0, 0], 2)),
@@ -147,12 +151,13 @@ fn each_policy_that_takes_over_repairs_the_same_losses_in_its_own_way() {
     for ((name, again, verdict), start) in expected.into_iter().zip(starts) {
         let mut sent = [&FIRST, again].concat();
         match name {
-            // Each segment carries all unacknowledged data: no retransmission is needed, and no window falls. The brake's earlier
-            // trials of copies found no queue.
+            // Each segment carries all unacknowledged data: no retransmission is needed, and no
+            // window falls. The brake's earlier trials of copies found no queue.
             "thin-rdb" | "thin-rdb-paper" | "latency" => {
                 sent = vec![(0, 0, 1), (20, 0, 2), (60, 0, 3), (130, 2, 2), (140, 2, 3)];
             }
-            // A segment without a successor for a seventh of the round trip is copied. A repair by a copy lowers the window.
+            // A segment without a successor for a seventh of the round trip is copied. A repair by
+            // a copy lowers the window.
             "latency-max" => {
                 sent = vec![
                     (0, 0, 1),
@@ -166,8 +171,9 @@ fn each_policy_that_takes_over_repairs_the_same_losses_in_its_own_way() {
                     (154, 4, 1),
                 ];
             }
-            // RACK: a quarter of the smoothed round trip after the first report, which includes the receiver's delay: the
-            // shortest round trip was forgotten while `thin` was idle.
+            // RACK: a quarter of the smoothed round trip after the first report, which includes the
+            // receiver's delay: the shortest round trip was forgotten while `thin` was
+            // idle.
             "linux" => {
                 sent = vec![
                     (0, 0, 1),

@@ -39,7 +39,8 @@ fn a_syn_in_mid_connection_is_challenged_wherever_it_stands() {
     bench.inject("S. 1:1(0) ack 1");
     bench.expect(&[". 1:1(0) ack 1"]);
     assert_eq!(bench.state(), Some(State::Established));
-    // In the other synchronized states: what leads there, and the acknowledgement that is due there.
+    // In the other synchronized states: what leads there, and the acknowledgement that is due
+    // there.
     let cases: [(bool, &[&str], State, &str); 5] = [
         (true, &[], State::FinWait1, ". 2:2(0) ack 1"),
         (true, &[". 1:1(0) ack 2"], State::FinWait2, ". 2:2(0) ack 1"),

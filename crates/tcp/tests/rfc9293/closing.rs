@@ -199,7 +199,8 @@ fn a_released_connection_leaves_a_few_bytes_in_time_wait() {
     bench.sent.clear();
     bench.inject("F. 1:1(0) ack 2");
     bench.expect(&[". 2:2(0) ack 2"]);
-    // A SYN beyond the old sequence numbers opens a new connection, whose own numbers are beyond the old ones.
+    // A SYN beyond the old sequence numbers opens a new connection, whose own numbers are beyond
+    // the old ones.
     let old = bench.iss;
     bench.inject("S 70:70(0)");
     assert!(bench.iss.is_after(old.advance(1)));

@@ -1,4 +1,5 @@
-//! RFC 3168, section 6.1.1: which side marks segments and which echoes marks, for each combination of SYNs.
+//! RFC 3168, section 6.1.1: which side marks segments and which echoes marks, for each combination
+//! of SYNs.
 
 use base::Ecn;
 use tcp::{ConnectionOptions, EcnMode};
@@ -145,7 +146,8 @@ fn the_window_reduced_is_told_once_with_new_data_and_not_with_a_probe() {
     let mut bench = agreed(options(EcnMode::Passive));
     bench.send(14_600);
     bench.sent.clear();
-    // The echo comes with a closed window: the data after the probe confirms it, the probe does not.
+    // The echo comes with a closed window: the data after the probe confirms it, the probe does
+    // not.
     bench.inject(".E 1:1(0) ack 14601 win 0");
     bench.send(3000);
     bench.wait(10_000);

@@ -326,7 +326,8 @@ fn an_old_syn_is_reset_by_its_supposed_sender_and_the_new_one_connects() {
 
 #[test]
 fn a_peer_that_lost_its_memory_resets_the_half_that_is_left() {
-    // Figure 10: the answer to its SYN is what this side expects, and the reset that follows has exactly that number.
+    // Figure 10: the answer to its SYN is what this side expects, and the reset that follows has
+    // exactly that number.
     let mut bench = Bench::accepted(Bench::plain());
     bench.inject("S 5000:5000(0)");
     bench.expect(&[". 1:1(0) ack 1"]);

@@ -1,4 +1,5 @@
-//! The path MTU where no router reports it (RFC 2923, RFC 4821): found from below, and not confused by outages.
+//! The path MTU where no router reports it (RFC 2923, RFC 4821): found from below, and not confused
+//! by outages.
 
 use std::sync::Arc;
 
@@ -50,7 +51,8 @@ fn where_a_small_one_arrives_segments_stay_small_and_grow_step_by_step() {
     assert_eq!((info(&bench).path_mtu, info(&bench).counters.path_mtu_reductions), (552, 1));
     bench.inject(". 1:1(0) ack 1461");
     bench.sent.clear();
-    // The first segment with new data is a probe of 1006 bytes, once the window has room for it and its successor.
+    // The first segment with new data is a probe of 1006 bytes, once the window has room for it and
+    // its successor.
     let mut sent = 1461;
     bench.send(100_000);
     for _ in 0..8 {
@@ -73,7 +75,8 @@ fn info(bench: &Bench) -> ConnectionInfo {
     bench.endpoint.connection(bench.id.unwrap()).unwrap().info(bench.now)
 }
 
-/// A connection without Nagle whose outage of 7 s was taken for a black hole, and the acknowledged offset.
+/// A connection without Nagle whose outage of 7 s was taken for a black hole, and the acknowledged
+/// offset.
 fn suspicious() -> (Bench, u64) {
     let mut bench = Bench::accepted(ConnectionOptions { no_delay: true, ..Bench::plain() });
     bench.send(1400);
@@ -173,7 +176,8 @@ fn options(preset: &str) -> ConnectionOptions {
     ConnectionOptions { policy, ..ConnectionOptions::default() }
 }
 
-/// A fast path whose first link, from the client, carries packets of `mtu` bytes and silently drops larger ones.
+/// A fast path whose first link, from the client, carries packets of `mtu` bytes and silently drops
+/// larger ones.
 fn hole(mtu: Option<u64>, preset: &str) -> Pair {
     let link = LinkConfig { rate: Rate::from_bits_per_second(20_000_000), ..half(RTT) };
     let links = Directions { forward: LinkConfig { mtu, ..link.clone() }, backward: link };

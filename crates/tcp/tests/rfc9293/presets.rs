@@ -1,4 +1,5 @@
-//! Section 3.8.3 under each preset: times of retransmitted SYNs and data, and when a connection fails.
+//! Section 3.8.3 under each preset: times of retransmitted SYNs and data, and when a connection
+//! fails.
 
 use base::Instant;
 use recovery::RecoveryPolicy;
@@ -35,8 +36,9 @@ fn every_preset_asks_for_three_minutes_before_it_gives_up_opening() {
     for (preset, _) in TCP_PRESETS {
         let mut bench = Bench::opening(options(preset));
         let start = bench.now;
-        // RFC 6298, sections 2.1 and 5.5; a timeout is a minute at most. The first four of `latency` begin with a quarter
-        // of a second, do not double beyond a second, as in Linux, and do not count towards the seven that end the connection.
+        // RFC 6298, sections 2.1 and 5.5; a timeout is a minute at most. The first four of
+        // `latency` begin with a quarter of a second, do not double beyond a second, as in
+        // Linux, and do not count towards the seven that end the connection.
         let doubled = [0, 1000, 3000, 7000, 15_000, 31_000, 63_000, 123_000];
         let (first, begin): (&[u64], u64) = match preset.starts_with("latency") {
             true => (&[0, 250, 750, 1750], 2750),
@@ -64,8 +66,8 @@ fn every_preset_answers_a_syn_for_a_minute() {
     }
 }
 
-/// The timeouts' times in seconds, doubled from `first` on, none longer than `most`, 16 of them: R2 is 15
-/// retransmissions, and at the next expiry the connection ends.
+/// The timeouts' times in seconds, doubled from `first` on, none longer than `most`, 16 of them: R2
+/// is 15 retransmissions, and at the next expiry the connection ends.
 fn doubled(first: f64, most: f64) -> Vec<u64> {
     let timeouts = core::iter::successors(Some(first), |last| Some((last * 2.0).min(most)));
     let mut at = 0.0;
@@ -74,19 +76,21 @@ fn doubled(first: f64, most: f64) -> Vec<u64> {
 
 #[test]
 fn no_preset_gives_a_connection_up_before_a_hundred_seconds() {
-    // The round trip is negligible, so that the least timeout applies. Linux' linear ones for thin streams are
-    // six: 200 ms, and the seventh as long; those of `thin` are never longer than a second.
+    // The round trip is negligible, so that the least timeout applies. Linux' linear ones for thin
+    // streams are six: 200 ms, and the seventh as long; those of `thin` are never longer than a
+    // second.
     let linear = (1..=7).map(|expiry| expiry * 200);
     let paper: Vec<u64> = linear
         .clone()
         .chain([1800, 2600, 4200, 7400, 13_800, 26_600, 52_200, 103_400, 163_400])
         .collect();
-    // Of those, an expiry counts if a timeout that doubles with each counted expiry would have expired, too: at 0.2,
-    // 0.6, 1.4, 3.6, 7.6, 14.6, 27.6, 53.6 and 105.6 s, and then each minute.
+    // Of those, an expiry counts if a timeout that doubles with each counted expiry would have
+    // expired, too: at 0.2, 0.6, 1.4, 3.6, 7.6, 14.6, 27.6, 53.6 and 105.6 s, and then each
+    // minute.
     let thin: Vec<u64> =
         linear.chain([1800, 2600]).chain((3..=525).map(|second| second * 1000 + 600)).collect();
-    // The same from the first one on that allows for a delay of 200 ms, and from the third on for half of it; linear for
-    // 1.2 s by time as well.
+    // The same from the first one on that allows for a delay of 200 ms, and from the third on for
+    // half of it; linear for 1.2 s by time as well.
     let latency: Vec<u64> = [200]
         .into_iter()
         .chain((4..=15).map(|expiry| expiry * 100))
@@ -134,7 +138,8 @@ fn without_sack_neither_rack_nor_a_tail_probe_acts() {
         assert_eq!(times(&bench, start).len() > 3, acts, "a tail probe {sack}");
         bench.sent.clear();
         bench.inject(". 1:1(0) ack 1461");
-        // One duplicate: RACK alone would send the second segment again a quarter of a round trip later.
+        // One duplicate: RACK alone would send the second segment again a quarter of a round trip
+        // later.
         let block = if acts { " <sack 2921:4381>" } else { "" };
         bench.inject(&format!(". 1:1(0) ack 1461{block}"));
         bench.wait(60);

@@ -1,4 +1,5 @@
-//! TIME-WAIT and connections reopened between the same addresses (RFC 9293, section 3.6.1; RFC 6191).
+//! TIME-WAIT and connections reopened between the same addresses (RFC 9293, section 3.6.1; RFC
+//! 6191).
 
 use std::net::SocketAddr;
 
@@ -14,7 +15,8 @@ fn endpoint(options: EndpointOptions, accepted: ConnectionOptions, backlog: usiz
     bench
 }
 
-/// A connection that the peer opened, closed by this side first and released; the peer's FIN had number 1.
+/// A connection that the peer opened, closed by this side first and released; the peer's FIN had
+/// number 1.
 fn wait_after(mut bench: Bench) -> Bench {
     bench.inject("S 0:0(0) <mss 1460>");
     bench.inject(". 1:1(0) ack 1");

@@ -1,5 +1,5 @@
-//! Echoed timestamps (RFC 7323, section 4): a value that was never sent, or one older than the acknowledged data, is no
-//! measurement.
+//! Echoed timestamps (RFC 7323, section 4): a value that was never sent, or one older than the
+//! acknowledged data, is no measurement.
 
 use std::sync::Arc;
 
@@ -30,8 +30,9 @@ fn info(bench: &Bench) -> ConnectionInfo {
     bench.endpoint.connection(bench.id.unwrap()).unwrap().info(bench.now)
 }
 
-/// Data, its retransmission by the timer, and an acknowledgement that echoes a number of milliseconds after the
-/// handshake's end. Data left at 5000 ms, and again 300 ms (the timeout) later.
+/// Data, its retransmission by the timer, and an acknowledgement that echoes a number of
+/// milliseconds after the handshake's end. Data left at 5000 ms, and again 300 ms (the timeout)
+/// later.
 fn acknowledged_with(echo: i32) -> ConnectionInfo {
     let (mut bench, clock) = connected();
     bench.wait(5000);

@@ -1,4 +1,5 @@
-//! Sections 3.1, 3.4 and 3.10.7: window fields, and what a segment is when the window is closed or several come at once.
+//! Sections 3.1, 3.4 and 3.10.7: window fields, and what a segment is when the window is closed or
+//! several come at once.
 
 use base::Ecn;
 use tcp::{ConnectionOptions, Event, Failure, Received, SendFlags, State};

@@ -64,8 +64,8 @@ impl Bench {
         self
     }
 
-    /// Options under which segments have no timestamps, no scaling and no SACK, so that they read short,
-    /// and times are those of the RFCs.
+    /// Options under which segments have no timestamps, no scaling and no SACK, so that they read
+    /// short, and times are those of the RFCs.
     pub(crate) fn plain() -> ConnectionOptions {
         ConnectionOptions {
             timestamps: false,
@@ -149,7 +149,8 @@ impl Bench {
         self.settle();
     }
 
-    /// A segment arrives, and the application does something before the driver asks what is to be sent.
+    /// A segment arrives, and the application does something before the driver asks what is to be
+    /// sent.
     pub(crate) fn inject_and(
         &mut self,
         text: &str,
@@ -258,7 +259,8 @@ impl Bench {
         assert_eq!(self.taken(), expected);
     }
 
-    /// Asserts that these segments left since the last look, each at its number of milliseconds after `since`.
+    /// Asserts that these segments left since the last look, each at its number of milliseconds
+    /// after `since`.
     #[track_caller]
     pub(crate) fn expect_at(&mut self, since: Instant, expected: &[(u64, &str)]) {
         let times: Vec<u64> =

@@ -1,4 +1,5 @@
-//! Helpers of TCP's tests: one endpoint fed by hand ([`Bench`]), two over the virtual network ([`Pair`]).
+//! Helpers of TCP's tests: one endpoint fed by hand ([`Bench`]), two over the virtual network
+//! ([`Pair`]).
 #![allow(dead_code, reason = "each test file uses a part")]
 
 mod bench;

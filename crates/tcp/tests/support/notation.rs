@@ -1,13 +1,14 @@
 //! Segments as short text: flags, `sequence:end(length)`, then `ack`, `win`, `urg` and options.
 //!
-//! `S 0:0(0) win 1000 <mss 1460,sackOK,TS 100 0,wscale 7>`; `. 1:1(0) ack 1 win 500 <sack 5:9>`. Numbers count
-//! from the SYN of their side. What is not written is not looked at when segments are compared, except for
-//! options, which are left out of the text of a segment that has none.
+//! `S 0:0(0) win 1000 <mss 1460,sackOK,TS 100 0,wscale 7>`; `. 1:1(0) ack 1 win 500 <sack 5:9>`.
+//! Numbers count from the SYN of their side. What is not written is not looked at when segments are
+//! compared, except for options, which are left out of the text of a segment that has none.
 
 use bytes::Bytes;
 use tcp::wire::{Flags, Options, SackBlock, Segment, SeqNumber, Timestamps};
 
-/// Writes a segment; `own` and `peer` are the numbers of the SYNs of its sender and of the other side.
+/// Writes a segment; `own` and `peer` are the numbers of the SYNs of its sender and of the other
+/// side.
 pub(crate) fn write(segment: &Segment, own: SeqNumber, peer: SeqNumber) -> String {
     let start = segment.seq.distance_from(own);
     let length = segment.payload.len() as u32;

@@ -1,5 +1,5 @@
-//! A client and a server over the virtual network, whose applications send a known stream each and check
-//! that each byte of the other's arrives once and in order.
+//! A client and a server over the virtual network, whose applications send a known stream each and
+//! check that each byte of the other's arrives once and in order.
 
 use std::net::SocketAddr;
 
@@ -222,7 +222,8 @@ impl Pair {
         self.sim.host(self.server)
     }
 
-    /// Runs until both sides have read everything and the end, and asserts that they do within `limit`.
+    /// Runs until both sides have read everything and the end, and asserts that they do within
+    /// `limit`.
     #[track_caller]
     pub(crate) fn finish(&mut self, limit: Duration) {
         let until = self.sim.now() + limit;

@@ -1,4 +1,5 @@
-//! Opening over networks that lose 30 % of all packets each way, and peers that die, under every preset.
+//! Opening over networks that lose 30 % of all packets each way, and peers that die, under every
+//! preset.
 
 use netsim::LossModel;
 use netsim::link::{ProfileStep, RateChange};
@@ -35,8 +36,8 @@ fn send(pair: &mut Pair) {
     });
 }
 
-/// Options of a side that notices a dead peer within half a minute: by its silence when idle, and by data that it does
-/// not acknowledge.
+/// Options of a side that notices a dead peer within half a minute: by its silence when idle, and
+/// by data that it does not acknowledge.
 fn watchful(preset: &str) -> ConnectionOptions {
     let [idle, interval] = [15, 3].map(Duration::from_secs);
     ConnectionOptions {
@@ -71,7 +72,8 @@ fn in_the_dark(own: ConnectionOptions, dark: &[(u64, u64)]) -> Pair {
 #[test]
 fn a_silent_peer_is_given_up_after_dead_after_whatever_is_outstanding() {
     for (preset, _) in TCP_PRESETS {
-        // Idle, or data from some time before or after the death on, as late as just before the end of the silence.
+        // Idle, or data from some time before or after the death on, as late as just before the end
+        // of the silence.
         for first in [None, Some(49_990), Some(50_500), Some(65_000), Some(78_000)] {
             for gap in [20, 1_000, 40_000] {
                 let mut pair = in_the_dark(limited(preset), &[(50_000, 100_000_000)]);
@@ -165,7 +167,8 @@ fn a_peer_that_dies_is_noticed_within_half_a_minute_where_that_was_asked_for() {
             pair.run_for(MINUTE);
             let failed = |(_, event): &&(Instant, Event)| matches!(event, Event::Failed(_));
             let (failed, _) = pair.client().events.iter().find(failed).unwrap();
-            // The data that is not acknowledged left within `gap` after the death; the silence may have begun before.
+            // The data that is not acknowledged left within `gap` after the death; the silence may
+            // have begun before.
             let most = at(50_000 + 30_000 + gap.min(1_000)) + RTT * 2;
             assert!((at(78_000)..=most).contains(failed), "{preset}, each {gap} ms: {failed}");
         }

@@ -1,4 +1,5 @@
-//! Two endpoints over the virtual network: each byte arrives once and in order, whatever the network does.
+//! Two endpoints over the virtual network: each byte arrives once and in order, whatever the
+//! network does.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../support/mod.rs"]
@@ -104,7 +105,8 @@ fn ipv6_carries_twenty_bytes_less() {
 
 #[test]
 fn numbers_wrap_in_mid_stream() {
-    // Whatever the initial numbers are, four gigabytes would be too much for a test: begin just before.
+    // Whatever the initial numbers are, four gigabytes would be too much for a test: begin just
+    // before.
     for seed in 0..3 {
         let fixed = tcp::EndpointOptions {
             initial_sequence: Some(u32::MAX - 30_000),

@@ -12,8 +12,8 @@ use crate::error::{AssociationError, SendError};
 use crate::options::SendOptions;
 
 /// Messages of an association or of one of its streams, as a [`Stream`](futures_core::Stream): from
-/// [`Association::messages`] and [`StreamHandle::messages`]. It ends when the association was shut down, and after the error
-/// of one that failed. Dropping it loses no message.
+/// [`Association::messages`] and [`StreamHandle::messages`]. It ends when the association was shut
+/// down, and after the error of one that failed. Dropping it loses no message.
 #[derive(Debug)]
 pub struct Messages(Receiving);
 

@@ -9,8 +9,8 @@ use crate::node::Phase;
 use crate::notices::{AbandonNotice, Notices, PathEvent};
 
 impl Association {
-    /// Makes the path to `remote` the primary one: new data takes it while it works (SETPRIMARY of RFC
-    /// 9260, section 11.1.4). False if the peer is not known to be there.
+    /// Makes the path to `remote` the primary one: new data takes it while it works (SETPRIMARY of
+    /// RFC 9260, section 11.1.4). False if the peer is not known to be there.
     pub fn set_primary(&self, remote: SocketAddr) -> bool {
         self.with(|mut own, _| own.set_primary(remote)).unwrap_or_default()
     }

@@ -1,4 +1,5 @@
-//! Tasks that wait for something of an association, under the lock that what they wait for is under.
+//! Tasks that wait for something of an association, under the lock that what they wait for is
+//! under.
 
 use std::future::poll_fn;
 use std::task::{Context, Poll, Waker};
@@ -26,8 +27,8 @@ impl Drop for Waiting<'_> {
 }
 
 impl Waiting<'_> {
-    /// Ready with the answer of a call on the machine; while it is none, the condition wakes the task. A call without an
-    /// answer leaves the machine without work.
+    /// Ready with the answer of a call on the machine; while it is none, the condition wakes the
+    /// task. A call without an answer leaves the machine without work.
     pub(super) fn poll<R>(
         &mut self,
         context: &Context<'_>,

@@ -11,7 +11,8 @@ use crate::options::{Encapsulation, EndpointOptions};
 /// Open sockets, by their carrier.
 #[derive(Debug)]
 pub(super) enum OpenCarrier {
-    /// The sockets of each shard, at the same addresses; or those of the first, which receives for all.
+    /// The sockets of each shard, at the same addresses; or those of the first, which receives for
+    /// all.
     Udp(Box<[Arc<Sockets<UdpCarrier>>]>),
     /// One raw socket for all shards, since it receives every packet to its address.
     RawIp(Arc<Sockets<RawCarrier>>),

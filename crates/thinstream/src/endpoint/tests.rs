@@ -351,7 +351,8 @@ async fn an_application_that_blocks_its_thread_holds_up_no_other_shard() {
         let handler = tokio::spawn(async move {
             let message = blocking.receive().await.unwrap().unwrap();
             is_blocked.send(()).unwrap();
-            // Until the other association has done its work: if this held it up, both would wait for ever.
+            // Until the other association has done its work: if this held it up, both would wait
+            // for ever.
             wait.recv().unwrap();
             blocking.send(ZERO, message.payload.into_bytes()).await.unwrap();
             blocking

@@ -1,5 +1,5 @@
-//! A node as its driver sees it: the machine's events become signals and notices of its associations, and the end of
-//! the driver becomes the end of all of them.
+//! A node as its driver sees it: the machine's events become signals and notices of its
+//! associations, and the end of the driver becomes the end of all of them.
 
 use base::{Datagram, DatagramMeta, Icmp, Instant, Machine, Transmit, TransmitBuffer};
 use bytes::Bytes;

@@ -1,4 +1,5 @@
-//! An association's part of a node: what its handles wait for, where it stands, and what waits to be read.
+//! An association's part of a node: what its handles wait for, where it stands, and what waits to
+//! be read.
 
 use sctp::AssociationId;
 
@@ -12,8 +13,9 @@ use crate::stash::Stash;
 pub(crate) enum Condition {
     /// A message arrived, or there will be none any more.
     Readable,
-    /// Another condition changed: the association is set up, its send buffer has room, there is a notice of a path, a message given up,
-    /// streams or addresses, or the association is over. One condition for all, since each is rare and takes memory of its own.
+    /// Another condition changed: the association is set up, its send buffer has room, there is a
+    /// notice of a path, a message given up, streams or addresses, or the association is over.
+    /// One condition for all, since each is rare and takes memory of its own.
     Changed,
 }
 
@@ -49,8 +51,8 @@ pub(super) struct Entry {
     others: Option<Box<Waiters>>,
 }
 
-/// Names an association: its handle's part of it. Two associations of the same name (before and after a restart of the
-/// peer) differ in their entries.
+/// Names an association: its handle's part of it. Two associations of the same name (before and
+/// after a restart of the peer) differ in their entries.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ticket {
     pub(crate) id: AssociationId,

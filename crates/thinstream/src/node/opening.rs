@@ -36,7 +36,8 @@ pub struct RefusedClient {
 }
 
 impl Node {
-    /// Prepares an association, and sets sessions up on all paths to its peer: INIT leaves on the first that opens.
+    /// Prepares an association, and sets sessions up on all paths to its peer: INIT leaves on the
+    /// first that opens.
     pub(super) fn open_secure(
         &mut self,
         now: Instant,
@@ -199,7 +200,8 @@ impl Entry {
     }
 }
 
-/// The times of a handshake: as long between attempts, and as long in all, as the policy gives INIT.
+/// The times of a handshake: as long between attempts, and as long in all, as the policy gives
+/// INIT.
 fn patience(options: &AssociationOptions) -> Patience {
     let rto = &options.policy.rto;
     let first = options.policy.backoff.first_setup.unwrap_or(rto.initial).min(rto.initial);

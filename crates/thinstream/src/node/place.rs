@@ -1,4 +1,5 @@
-//! A node as one of the shards of an endpoint: which datagrams belong to another shard, and what others hand to this one.
+//! A node as one of the shards of an endpoint: which datagrams belong to another shard, and what
+//! others hand to this one.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -41,7 +42,8 @@ impl Place {
         self.shards.wake(self.index)
     }
 
-    /// The shard that should have a datagram which the socket or, on this leg, another shard gave to this one.
+    /// The shard that should have a datagram which the socket or, on this leg, another shard gave
+    /// to this one.
     fn next_leg(
         &self,
         stack: &Stack,
@@ -75,7 +77,8 @@ impl Place {
                 return Some((shard as usize, Leg::ByTag));
             }
             Destination::Tagged { tag, .. } if stack.endpoint().has_tag(tag) => return None,
-            // A tag of no association: whether that is out of the blue depends on the associations with its sender.
+            // A tag of no association: whether that is out of the blue depends on the associations
+            // with its sender.
             Destination::Tagged { port, .. } | Destination::Untagged { port } => port,
         };
         let sender = (meta.remote.ip(), port);
@@ -139,7 +142,8 @@ impl Node {
         self.place = Some(Box::new(place));
     }
 
-    /// Handles a datagram, or hands it to the shard to which it belongs; `leg` is that on which a shard handed it to this one.
+    /// Handles a datagram, or hands it to the shard to which it belongs; `leg` is that on which a
+    /// shard handed it to this one.
     pub(super) fn receive_datagram(
         &mut self,
         now: Instant,
@@ -169,7 +173,8 @@ impl Node {
         self.send_strays(now);
     }
 
-    /// This shard has the session of a datagram; if it was sought, all shards learn where its sender is.
+    /// This shard has the session of a datagram; if it was sought, all shards learn where its
+    /// sender is.
     fn note_found(&mut self, meta: &DatagramMeta, leg: Option<Leg>) {
         if let (Some(place), Some(Leg::Search(_))) = (&mut self.place, leg) {
             place.add_detour(&self.stack, (meta.remote.ip(), meta.remote.port()));
@@ -227,7 +232,8 @@ impl Node {
         })
     }
 
-    /// Addresses of an association's peer may have been confirmed: what comes from there without a tag is for this shard.
+    /// Addresses of an association's peer may have been confirmed: what comes from there without a
+    /// tag is for this shard.
     pub(super) fn note_addresses(&mut self, id: AssociationId) {
         let (Some(place), Stack::Plain(_)) = (&mut self.place, &self.stack) else { return };
         let Some(own) = self.stack.endpoint().association(id) else { return };

@@ -1,4 +1,5 @@
-//! The machines of a node: SCTP, in plain or with encrypted sessions below it, and the tap that sees its packets.
+//! The machines of a node: SCTP, in plain or with encrypted sessions below it, and the tap that
+//! sees its packets.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -34,7 +35,8 @@ impl Stack {
         }
     }
 
-    /// Packets with the tag of another shard than this one are put aside from now on, where sessions bring them.
+    /// Packets with the tag of another shard than this one are put aside from now on, where
+    /// sessions bring them.
     pub(super) fn share_tags(&mut self, shard: Shard) {
         if let Stack::Secure(secured) = self {
             secured.machine.shard = Some(shard);

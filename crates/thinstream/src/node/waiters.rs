@@ -15,7 +15,8 @@ pub(super) struct Waiters {
 }
 
 impl Waiters {
-    /// Lets a task wait that is named by `key`, or by `new` if it does not wait yet; returns its name.
+    /// Lets a task wait that is named by `key`, or by `new` if it does not wait yet; returns its
+    /// name.
     pub(super) fn wait(
         &mut self,
         key: Option<WaiterKey>,

@@ -53,7 +53,8 @@ impl Connection {
     /// Opens a channel; the page sees it as `ondatachannel`.
     ///
     /// # Errors
-    /// There are as many channels as there may be, the names are too long, or the connection has ended.
+    /// There are as many channels as there may be, the names are too long, or the connection has
+    /// ended.
     pub fn open(&self, options: ChannelOptions) -> Result<StreamId, ChannelError> {
         self.with(ChannelError::TooMany, |peer, _| peer.open(options))
     }

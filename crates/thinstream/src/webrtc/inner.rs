@@ -8,7 +8,8 @@ use tokio::sync::Notify;
 
 use super::node::Node;
 
-/// State that the handles of a listener and of its connections share; the driver ends when the last handle is dropped.
+/// State that the handles of a listener and of its connections share; the driver ends when the last
+/// handle is dropped.
 #[derive(Debug)]
 pub(super) struct Inner {
     pub(super) shared: Arc<Shared<Node>>,

@@ -8,8 +8,8 @@ const FAR: [IpAddr; 2] = [
     IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1)),
 ];
 
-/// Candidates for the answer to a page that reached this machine at the address `reached`, such as the local address of its
-/// HTTP connection: addresses with the UDP port `port`, the best first.
+/// Candidates for the answer to a page that reached this machine at the address `reached`, such as
+/// the local address of its HTTP connection: addresses with the UDP port `port`, the best first.
 ///
 /// Browsers do not send from loopback addresses, so that for a page that used one, the addresses of
 /// the machine's outgoing interfaces come first. Behind a NAT with a forwarded port none of these
@@ -21,7 +21,8 @@ pub fn candidates(reached: IpAddr, port: u16) -> Vec<SocketAddr> {
     out.chain([reached]).map(|ip| SocketAddr::new(ip, port)).collect()
 }
 
-/// The address from which packets to a host leave; none without a route. Connecting a UDP socket sends nothing.
+/// The address from which packets to a host leave; none without a route. Connecting a UDP socket
+/// sends nothing.
 fn way_out(far: IpAddr) -> Option<IpAddr> {
     let any: IpAddr = match far {
         IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),

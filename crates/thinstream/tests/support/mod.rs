@@ -16,7 +16,8 @@ pub mod reserved;
 pub const LOOPBACK: &str = "127.0.0.1:0";
 pub const ZERO: StreamId = StreamId(0);
 
-/// Whether packets travel in plain: in `tests/plain.rs` and `tests/plain_shards.rs`, which run the other tests once more.
+/// Whether packets travel in plain: in `tests/plain.rs` and `tests/plain_shards.rs`, which run the
+/// other tests once more.
 pub const PLAIN: bool = matches!(env!("CARGO_CRATE_NAME").as_bytes(), b"plain" | b"plain_shards");
 
 /// Shards of servers: several in `tests/plain_shards.rs` and `tests/secure_shards.rs`.

@@ -8,8 +8,8 @@
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// An address of loopback with a port that is free, below those that systems give to sockets without one: no other test gets it
-/// while no socket has it.
+/// An address of loopback with a port that is free, below those that systems give to sockets
+/// without one: no other test gets it while no socket has it.
 pub fn reserved_address() -> SocketAddr {
     const PORTS: std::ops::Range<u32> = 10_000..30_000;
     static NEXT: AtomicU32 = AtomicU32::new(0);

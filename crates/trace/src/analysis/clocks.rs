@@ -15,8 +15,9 @@ const COMPARED: usize = 200_000;
 /// Common packets that are enough.
 const ENOUGH: usize = 1000;
 
-/// The receiver's clock less the sender's in nanoseconds, except for the time of a way: what the captures need to
-/// be read side by side. None if they do not begin with common packets. Both captures are read, and have to be opened again.
+/// The receiver's clock less the sender's in nanoseconds, except for the time of a way: what the
+/// captures need to be read side by side. None if they do not begin with common packets. Both
+/// captures are read, and have to be opened again.
 pub fn clock_difference<S: Read, R: Read>(
     sender: &mut Capture<S>,
     receiver: &mut Capture<R>,

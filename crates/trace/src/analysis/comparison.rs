@@ -16,8 +16,8 @@ use crate::report::CaptureReport;
 use crate::sender::Piece;
 use crate::table::{Place, Tags};
 
-/// Time by which the sender's capture is read ahead of the receiver's: packets were sent before they arrive, and the
-/// clocks may have drifted since they were compared.
+/// Time by which the sender's capture is read ahead of the receiver's: packets were sent before
+/// they arrive, and the clocks may have drifted since they were compared.
 const AHEAD: Duration = Duration::from_secs(2);
 /// Time by which it is read ahead while the difference of the clocks is unknown.
 const AHEAD_BLINDLY: Duration = Duration::from_secs(60);
@@ -100,8 +100,8 @@ impl<O: Observer> Analysis<O> {
         }
     }
 
-    /// Takes note of a frame of the receiver's capture; up to when the sender's must be read before it is
-    /// looked up.
+    /// Takes note of a frame of the receiver's capture; up to when the sender's must be read before
+    /// it is looked up.
     pub(super) fn note_at_receiver(&mut self, frame: &Frame<'_>) -> Instant {
         let Some(comparison) = &mut self.comparison else { return Instant::ZERO };
         let Comparison { capture, began, latest, .. } = comparison;

@@ -45,7 +45,8 @@ pub struct AddressRule {
     pub at_sender: IpAddr,
     /// Address in the receiver's capture.
     pub at_receiver: IpAddr,
-    /// The port that it replaced, too: at the sender and at the receiver. Without it ports are the same on both sides.
+    /// The port that it replaced, too: at the sender and at the receiver. Without it ports are the
+    /// same on both sides.
     pub ports: Option<(u16, u16)>,
 }
 
@@ -105,9 +106,9 @@ pub struct Options {
     pub receiver_interfaces: Interfaces,
     /// Addresses that differ between the captures.
     pub translated: Vec<AddressRule>,
-    /// Connections that may be open at a time. Beyond them one that has been idle for long is ended; if
-    /// it goes on it counts as another. Each takes some 10 kB, and up to about 150 kB for a direction with
-    /// many packets.
+    /// Connections that may be open at a time. Beyond them one that has been idle for long is
+    /// ended; if it goes on it counts as another. Each takes some 10 kB, and up to about 150
+    /// kB for a direction with many packets.
     pub most_connections: usize,
     /// Most directions that are reported one by one.
     pub most_streams: usize,
@@ -145,7 +146,8 @@ impl Options {
         self.hosts.is_empty() || [source, destination].iter().any(|it| self.hosts.contains(it))
     }
 
-    /// Whether a packet belongs to a connection that is asked for: what is sent in the other direction answers it.
+    /// Whether a packet belongs to a connection that is asked for: what is sent in the other
+    /// direction answers it.
     pub(crate) fn wants_ends(&self, from: SocketAddr, to: SocketAddr) -> bool {
         let is_wanted = |port: u16| self.ports.contains(&port);
         (self.ports.is_empty() || is_wanted(from.port()) || is_wanted(to.port()))
@@ -157,8 +159,8 @@ impl Options {
         self.source.is(from) && self.destination.is(to)
     }
 
-    /// An end of a connection in the receiver's capture as the sender's has it: a rule for its port comes before one for
-    /// its address.
+    /// An end of a connection in the receiver's capture as the sender's has it: a rule for its port
+    /// comes before one for its address.
     pub(crate) fn translate(&self, at: SocketAddr) -> SocketAddr {
         let of = |has_ports: bool| {
             self.translated.iter().filter(move |it| it.ports.is_some() == has_ports)

@@ -75,7 +75,8 @@ fn analysed(bytes: &[u8], options: Options) -> Report {
 const CLIENT: &str = "10.0.0.1:4000";
 const SERVER: &str = "10.0.0.2:80";
 
-/// A whole connection: the client sends `sizes`, one packet each 10 ms, and each is acknowledged after 50 ms.
+/// A whole connection: the client sends `sizes`, one packet each 10 ms, and each is acknowledged
+/// after 50 ms.
 fn connection(writer: &mut Writer, start: u64, client: &str, sizes: &[usize]) {
     let (up, down) = ((client, SERVER), (SERVER, client));
     writer.tcp(start, up, Flags::SYN, 999, 0, 0);
@@ -310,7 +311,8 @@ fn data(tsn: u32, stream: u16) -> Data<Vec<u8>> {
     }
 }
 
-/// A handshake, then DATA: TSN 100 and 101 in a packet (lost), 102, 103; a gap is reported, both come again.
+/// A handshake, then DATA: TSN 100 and 101 in a packet (lost), 102, 103; a gap is reported, both
+/// come again.
 fn association() -> Vec<(u64, (&'static str, &'static str), Vec<u8>)> {
     let (there, back) = ((ONE, TWO), (TWO, ONE));
     let sack = |cumulative, gap: Option<(u16, u16)>| {
@@ -419,7 +421,8 @@ fn a_cut_capture_of_sctp_has_all_whole_chunks_lengths() {
     });
     writer.write(0, 0, (ONE, TWO), IP_PROTOCOL_SCTP, &long);
     let whole = writer.bytes();
-    // The packet's block is the last: cut what was captured of it to the headers of the first chunk.
+    // The packet's block is the last: cut what was captured of it to the headers of the first
+    // chunk.
     let kept = 20 + 12 + 24;
     let block = whole.len() - (20 + long.len()).next_multiple_of(4) - 32;
     let mut cut = whole[..block].to_vec();

@@ -37,7 +37,8 @@ impl Header {
                 NANOSECONDS => 1,
                 _ => continue,
             };
-            // The upper bits describe checksums at the end of frames, which no packet's own lengths include.
+            // The upper bits describe checksums at the end of frames, which no packet's own lengths
+            // include.
             let link = LinkType(order.u32(bytes, 20) as u16);
             return Some(Header { order, unit, link });
         }

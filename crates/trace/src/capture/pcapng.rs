@@ -1,5 +1,5 @@
-//! The newer format (draft-ietf-opsawg-pcapng): sections of blocks; each section has a byte order and
-//! describes interfaces, each with a clock of its own.
+//! The newer format (draft-ietf-opsawg-pcapng): sections of blocks; each section has a byte order
+//! and describes interfaces, each with a clock of its own.
 
 use std::io::Read;
 

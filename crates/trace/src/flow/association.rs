@@ -73,7 +73,8 @@ pub struct ChunkCounts {
     pub shutdowns: u64,
     /// ABORT chunks (RFC 9260, section 3.3.7).
     pub aborts: u64,
-    /// Packets of which chunks could not be read, since they are malformed or were not captured wholly.
+    /// Packets of which chunks could not be read, since they are malformed or were not captured
+    /// wholly.
     pub incomplete_packets: u64,
 }
 
@@ -125,8 +126,8 @@ impl Captured {
         self.packet.header()
     }
 
-    /// Walks the chunks of which the fixed fields were captured; ends at one that cannot be read, and returns whether
-    /// there was none.
+    /// Walks the chunks of which the fixed fields were captured; ends at one that cannot be read,
+    /// and returns whether there was none.
     fn chunks(&self, mut visit: impl FnMut(Chunk<'_>)) -> bool {
         const FIXED: usize = 20;
         let mut end = CommonHeader::LENGTH;

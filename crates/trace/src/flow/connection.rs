@@ -53,7 +53,8 @@ pub(crate) fn parse(packet: &Packet<'_>, scratch: &mut BytesMut) -> Option<Captu
     Some(Captured { segment, payload: packet.length.saturating_sub(header as u32) })
 }
 
-/// Whether a segment begins a connection again at the addresses of one that `opener` has been seen in.
+/// Whether a segment begins a connection again at the addresses of one that `opener` has been seen
+/// in.
 pub(crate) fn begins_anew(captured: &Captured, opener: &TcpDirection) -> bool {
     let Segment { flags, seq, .. } = captured.segment;
     let differs = opener.initial.map_or(opener.numbers.is_used(), |initial| initial != seq);
@@ -163,8 +164,8 @@ fn ack_is_of_syn(tcp: &TcpDirection, ack: SeqNumber) -> bool {
     tcp.initial.is_some_and(|initial| initial.next() == ack)
 }
 
-/// Tells the blocks that report what arrived from one that reports what arrived again: it stands first and
-/// lies below the acknowledgement or in the second (RFC 2883, section 4).
+/// Tells the blocks that report what arrived from one that reports what arrived again: it stands
+/// first and lies below the acknowledgement or in the second (RFC 2883, section 4).
 fn sort_blocks(
     sack: &[SackBlock],
     cumulative: u64,

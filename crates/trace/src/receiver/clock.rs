@@ -1,8 +1,8 @@
 //! Two clocks that differ by an offset and a drift, and what of a difference is delay.
 //!
-//! The least delays lie on a line if nothing else changes: the differences of the clocks' times never lie
-//! below it. It is the edge of their lower convex hull that spans the mean time, which is the line below
-//! all points with the least sum of distances (Moon, Skelly and Towsley, 1999).
+//! The least delays lie on a line if nothing else changes: the differences of the clocks' times
+//! never lie below it. It is the edge of their lower convex hull that spans the mean time, which is
+//! the line below all points with the least sum of distances (Moon, Skelly and Towsley, 1999).
 
 use base::{Duration, Instant};
 
@@ -61,8 +61,8 @@ impl Minima {
     }
 
     fn points(&self) -> impl Iterator<Item = Point> + Clone {
-        // What came before the first packet that was seen shares its span: sorted by time all the same,
-        // since a span has one point.
+        // What came before the first packet that was seen shares its span: sorted by time all the
+        // same, since a span has one point.
         self.spans.iter().flatten().copied()
     }
 

@@ -1,5 +1,5 @@
-//! Times at which data reached the transport layer, and at which the application could have them: in the order of their
-//! stream, messages as a whole.
+//! Times at which data reached the transport layer, and at which the application could have them:
+//! in the order of their stream, messages as a whole.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -70,8 +70,8 @@ impl Delivery {
         });
     }
 
-    /// `from..to` arrives for the first time. Calls `told` with delays to the transport layer, and with those to the
-    /// application, which are marked.
+    /// `from..to` arrives for the first time. Calls `told` with delays to the transport layer, and
+    /// with those to the application, which are marked.
     pub(super) fn on_arrival(
         &mut self,
         at: Instant,

@@ -1,5 +1,5 @@
-//! Delays whose zero is known only at the end, when the difference of the clocks is: samples are kept until
-//! then, and thinned out evenly where there are too many.
+//! Delays whose zero is known only at the end, when the difference of the clocks is: samples are
+//! kept until then, and thinned out evenly where there are too many.
 
 use base::Instant;
 

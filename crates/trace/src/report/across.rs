@@ -17,7 +17,8 @@ pub struct Across {
     pub round_trip_ms: Spread,
     /// Spread of all in [`Totals::ack_latency_ms`].
     pub ack_latency_ms: Spread,
-    /// Spread of [`super::ReceiverReport::transport_delay_ms`], of which the least is 0 by definition.
+    /// Spread of [`super::ReceiverReport::transport_delay_ms`], of which the least is 0 by
+    /// definition.
     pub transport_delay_ms: Spread,
     /// Spread of [`super::ReceiverReport::application_delay_ms`].
     pub application_delay_ms: Spread,

@@ -93,15 +93,15 @@ fn handshake(direction: &Direction) -> Option<Duration> {
     }
 }
 
-/// The least time in which an answer to this side was seen: nearly nothing where the answer is captured
-/// when it is sent.
+/// The least time in which an answer to this side was seen: nearly nothing where the answer is
+/// captured when it is sent.
 fn nearness(direction: &Direction) -> Option<Duration> {
     let times = [handshake(direction), direction.sender.shortest_round_trip()];
     times.into_iter().flatten().min()
 }
 
-/// Whether a capture was taken at the side whose answers take so long; `None` if the times are too short or too much
-/// alike.
+/// Whether a capture was taken at the side whose answers take so long; `None` if the times are too
+/// short or too much alike.
 fn compare(own: Duration, theirs: Duration) -> Option<bool> {
     const LEAST: Duration = Duration::from_micros(200);
     let (longer, shorter) = (own.max(theirs), own.min(theirs));

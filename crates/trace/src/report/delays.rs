@@ -60,8 +60,9 @@ impl Delays {
         Delays::shaped(weighted / total as f64, ms(greatest), at, within)
     }
 
-    /// Delays with this mean and maximum in milliseconds, the delay in nanoseconds that a share does not exceed, and
-    /// the share that is not above a delay. The count is left to the caller.
+    /// Delays with this mean and maximum in milliseconds, the delay in nanoseconds that a share
+    /// does not exceed, and the share that is not above a delay. The count is left to the
+    /// caller.
     fn shaped(mean: f64, max: f64, at: impl Fn(f64) -> u64, within: impl Fn(u64) -> f64) -> Delays {
         let at = |share: f64| ms(at(share));
         let (p50, p90, p99, p999) = (at(0.5), at(0.9), at(0.99), at(0.999));
@@ -86,8 +87,8 @@ fn weighted(samples: &Samples, line: &Line, by_bytes: bool) -> impl Iterator<Ite
     kept.map(move |sample| (line.above(sample.sent, sample.delay), weight(sample.bytes)))
 }
 
-/// Delays of many streams together, each beyond the least of its own stream; as exact as a histogram of three digits:
-/// values are at most 0.1 % off.
+/// Delays of many streams together, each beyond the least of its own stream; as exact as a
+/// histogram of three digits: values are at most 0.1 % off.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DelaysOfAll {
     /// Delays of [`super::ReceiverReport::delay_variation_ms`].

@@ -130,7 +130,8 @@ impl Sender {
     fn note_report(&mut self, ack: &Acknowledgement<'_>, highest: Option<(u64, Instant)>) {
         let report = match highest {
             Some((highest, sent)) => Report { at: ack.at, highest, sent },
-            // A receiver that cannot report selectively repeats itself for each packet out of order.
+            // A receiver that cannot report selectively repeats itself for each packet out of
+            // order.
             None if ack.is_repeated && !self.blocks_seen && ack.duplicates.is_empty() => {
                 let sent = ack.at.before(self.srtt.unwrap_or_default());
                 Report { at: ack.at, highest: u64::MAX, sent }

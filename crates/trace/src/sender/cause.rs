@@ -1,9 +1,10 @@
-//! The cause of a retransmission. The capture does not show it, but acknowledgements before it, and the time since
-//! the last transmission, nearly determine it.
+//! The cause of a retransmission. The capture does not show it, but acknowledgements before it, and
+//! the time since the last transmission, nearly determine it.
 
 use base::{Duration, Instant};
 
-/// No timer of a sender is believed to be shorter, unless the round trip is longer (Linux' minimum RTO).
+/// No timer of a sender is believed to be shorter, unless the round trip is longer (Linux' minimum
+/// RTO).
 const SHORTEST_TIMEOUT: Duration = Duration::from_millis(200);
 /// Least time after a report within which a retransmission counts as following it at once.
 const AT_ONCE: Duration = Duration::from_millis(10);
@@ -21,8 +22,8 @@ pub(crate) enum Cause {
     Early,
     /// The chunk was bundled with another retransmission (SCTP).
     Bundled,
-    /// Nothing was reported, and no timer of a round trip and its variation can have expired; or the tail
-    /// was sent while something before it was outstanding.
+    /// Nothing was reported, and no timer of a round trip and its variation can have expired; or
+    /// the tail was sent while something before it was outstanding.
     Probe,
     /// Before any report can have arrived.
     Unknown,

@@ -19,11 +19,13 @@ pub(crate) struct Counts {
     /// Packets that arrived, and those that were lost, as far as acknowledgements show.
     pub(crate) arrived_packets: u64,
     pub(crate) lost_packets: u64,
-    /// Lost packets of which a redundant copy arrived. Known only if the receiver reports duplicates.
+    /// Lost packets of which a redundant copy arrived. Known only if the receiver reports
+    /// duplicates.
     pub(crate) repaired_packets: u64,
     /// Packets that were lost, unless it was the acknowledgement of two that carried the same.
     pub(crate) doubtful_packets: u64,
-    /// Retransmissions that were lost, or needless with a lost report. Known only if the receiver reports duplicates.
+    /// Retransmissions that were lost, or needless with a lost report. Known only if the receiver
+    /// reports duplicates.
     pub(crate) silent_packets: u64,
     /// Directions with redundant copies whose receiver reported no duplicate.
     pub(crate) unreported: u64,
@@ -45,8 +47,8 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// Ends the counts after the last acknowledgement. If the receiver never reported a duplicate, nothing shows
-    /// whether copies were needed: losses that they repaired are then unknown.
+    /// Ends the counts after the last acknowledgement. If the receiver never reported a duplicate,
+    /// nothing shows whether copies were needed: losses that they repaired are then unknown.
     pub(crate) fn close(&mut self) {
         if self.duplicates_reported == 0 {
             self.unreported = u64::from(self.repaired_packets > 0);
@@ -55,16 +57,17 @@ impl Counts {
         }
     }
 
-    /// The share of packets that were lost, of those of which that is known; where nothing was acknowledged, the share of
-    /// retransmissions.
+    /// The share of packets that were lost, of those of which that is known; where nothing was
+    /// acknowledged, the share of retransmissions.
     pub(crate) fn loss_estimate(&self) -> f64 {
         let lost = self.lost_packets + self.repaired_packets;
         let known = lost + self.arrived_packets + self.doubtful_packets + self.silent_packets;
         if known == 0 {
             return ratio(self.retransmission_packets, self.data_packets);
         }
-        // One of two packets was lost, or the acknowledgement of both: three cases, of which nothing says that one is
-        // likelier than another. A retransmission was lost, or the report of it: two.
+        // One of two packets was lost, or the acknowledgement of both: three cases, of which
+        // nothing says that one is likelier than another. A retransmission was lost, or the
+        // report of it: two.
         ratio(6 * lost + 4 * self.doubtful_packets + 3 * self.silent_packets, 6 * known)
     }
 

@@ -1,11 +1,12 @@
-//! Fate of each packet as far as its sender can tell: which one brought a range first, which arrived in vain, which
-//! were lost.
+//! Fate of each packet as far as its sender can tell: which one brought a range first, which
+//! arrived in vain, which were lost.
 //!
-//! There are three kinds of evidence. A packet whose last number is not acknowledged has not arrived. An echoed
-//! timestamp is at least as young as any packet that arrived at or below the left edge (RFC 7323, section 4.3). And a
-//! range that the receiver reports as a duplicate (RFC 2883; RFC 9260, section 3.3.4) came with the packet that the
-//! report answers, and with an earlier one: so a redundant copy that is not reported was the first to arrive, and its
-//! original was lost, although it was not retransmitted.
+//! There are three kinds of evidence. A packet whose last number is not acknowledged has not
+//! arrived. An echoed timestamp is at least as young as any packet that arrived at or below the
+//! left edge (RFC 7323, section 4.3). And a range that the receiver reports as a duplicate (RFC
+//! 2883; RFC 9260, section 3.3.4) came with the packet that the report answers, and with an earlier
+//! one: so a redundant copy that is not reported was the first to arrive, and its original was
+//! lost, although it was not retransmitted.
 
 use std::collections::VecDeque;
 
@@ -32,9 +33,11 @@ enum Fate {
     Lost,
     /// A redundant copy did, which was not reported to have come in vain.
     Repaired,
-    /// The packet arrived, or another with the same data did, or the acknowledgement of both was lost.
+    /// The packet arrived, or another with the same data did, or the acknowledgement of both was
+    /// lost.
     Doubtful,
-    /// A retransmission that was not needed, and was never reported as a duplicate: it was lost, or that report was.
+    /// A retransmission that was not needed, and was never reported as a duplicate: it was lost, or
+    /// that report was.
     Silent,
 }
 
@@ -197,7 +200,8 @@ impl Fates {
         answer.chance(self.get(number))
     }
 
-    /// A range that rode in one packet only was acknowledged for the first time: that packet, and when it was sent.
+    /// A range that rode in one packet only was acknowledged for the first time: that packet, and
+    /// when it was sent.
     pub(crate) fn settle_only(
         &mut self,
         sent: &mut Sent,
@@ -211,8 +215,9 @@ impl Fates {
         Some((number, self.get(number).map(|packet| packet.at)))
     }
 
-    /// Settles a range that several packets carried, by the answer to packet `trigger`, which did not report it as a
-    /// duplicate. Returns the time of its transmission, if there is no doubt which packet brought it.
+    /// Settles a range that several packets carried, by the answer to packet `trigger`, which did
+    /// not report it as a duplicate. Returns the time of its transmission, if there is no doubt
+    /// which packet brought it.
     pub(crate) fn settle(
         &mut self,
         sent: &mut Sent,
@@ -227,7 +232,8 @@ impl Fates {
         let fair = |(_, chance): &(&CarryingPacket, &Chance)| **chance == Chance::Fair;
         let others = sent.carrying.iter().take(place).zip(&chances).filter(fair);
         let others: SmallVec<[u64; 8]> = others.map(|(other, _)| other.packet).collect();
-        // A report is about the packet that it answers, and says nothing of copies in other packets.
+        // A report is about the packet that it answers, and says nothing of copies in other
+        // packets.
         if !others.is_empty() && carrying.kind == Kind::Along && trigger != Some(carrying.packet) {
             return None;
         }
@@ -271,7 +277,8 @@ impl Fates {
         }
     }
 
-    /// The packet that a report of a duplicate answers: that which is echoed, or the latest that can have arrived.
+    /// The packet that a report of a duplicate answers: that which is echoed, or the latest that
+    /// can have arrived.
     fn find_duplicate(&self, sent: &Sent, answer: &Answer) -> Option<usize> {
         let rest = || {
             let carrying = sent.carrying.iter().enumerate().skip(1).rev();
@@ -285,9 +292,9 @@ impl Fates {
             .or_else(|| is(&|_| true))
     }
 
-    /// A packet before the one at `place` brought the range. If several can have, it was one of them: of two the second
-    /// would have been answered at once (RFC 5681, section 4.2), and the range be acknowledged, unless that answer
-    /// was lost.
+    /// A packet before the one at `place` brought the range. If several can have, it was one of
+    /// them: of two the second would have been answered at once (RFC 5681, section 4.2), and
+    /// the range be acknowledged, unless that answer was lost.
     fn note_first(&mut self, sent: &mut Sent, place: usize, counts: &mut Counts) {
         let is_open = |number: u64| {
             let fate = self.get(number).map_or(Fate::Open, |packet| packet.fate);
@@ -351,7 +358,8 @@ impl Fates {
         }
     }
 
-    /// More is known of a packet. That it arrived is not taken back, and that it was lost only by that.
+    /// More is known of a packet. That it arrived is not taken back, and that it was lost only by
+    /// that.
     fn set(&mut self, number: u64, fate: Fate, counts: &mut Counts) {
         let Some(packet) = self.get_mut(number) else { return };
         let is_taken_back = match packet.fate {

@@ -33,7 +33,8 @@ impl CarryingPacket {
 /// The packets in which a range rode, in the order in which they were sent.
 pub(crate) type CarryingPackets = SmallVec<[CarryingPacket; 1]>;
 
-/// Acknowledged ranges that are kept, for reports of duplicates that come after the acknowledgement.
+/// Acknowledged ranges that are kept, for reports of duplicates that come after the
+/// acknowledgement.
 const KEPT: usize = 64;
 /// Ranges without an acknowledgement that are kept; beyond them the oldest is given up.
 const MOST: usize = 1 << 16;
@@ -179,8 +180,8 @@ impl History {
         }
     }
 
-    /// Records that all numbers below `cumulative` arrived; calls `visit` with ranges that were not acknowledged cumulatively
-    /// before, and whether they had been selectively.
+    /// Records that all numbers below `cumulative` arrived; calls `visit` with ranges that were not
+    /// acknowledged cumulatively before, and whether they had been selectively.
     pub(crate) fn acknowledge(&mut self, cumulative: u64, mut visit: impl FnMut(&mut Sent, bool)) {
         self.heard = true;
         if cumulative <= self.una {

@@ -41,7 +41,8 @@ impl Tcp {
         self.sender.on_acknowledgement(&ack, |_| ());
     }
 
-    /// Packets that are known to have arrived, to be lost, to be repaired by a copy, and those in doubt.
+    /// Packets that are known to have arrived, to be lost, to be repaired by a copy, and those in
+    /// doubt.
     fn fates(&self) -> [u64; 4] {
         let counts = &self.sender.counts;
         let Counts { arrived_packets, lost_packets, repaired_packets, doubtful_packets, .. } =
@@ -272,8 +273,8 @@ fn a_report_is_of_the_copy_if_that_left_last_before_it() {
 
 #[test]
 fn the_echo_tells_nothing_of_what_stands_behind_the_left_edge() {
-    // Both were lost and are retransmitted one after the other; one acknowledgement answers them, with the echo of
-    // the first, since it was held back (RFC 7323, section 4.3).
+    // Both were lost and are retransmitted one after the other; one acknowledgement answers them,
+    // with the echo of the first, since it was held back (RFC 7323, section 4.3).
     let mut tcp = started();
     tcp.send(350, 101, 201);
     tcp.send(351, 201, 301);
@@ -315,7 +316,8 @@ fn of_two_that_can_have_brought_what_a_third_brought_again_one_was_lost_or_both_
     let mut tcp = started();
     tcp.send(60, 101, 401);
     tcp.send(80, 101, 501);
-    // The third packet that has the second's data is answered; was it that one or the copy that came first?
+    // The third packet that has the second's data is answered; was it that one or the copy that
+    // came first?
     tcp.acknowledge(130, 501, &[], &[(101, 401)], Some(80));
     assert_eq!(tcp.fates(), [3, 0, 0, 2]);
     assert_eq!(tcp.sender.counts.loss_estimate(), 4.0 / 15.0);

@@ -86,7 +86,8 @@ fn tags(tag: u32, initiate: Option<(u32, bool)>) -> Tags {
     Tags { tag, initiate, is_last: false, interface: 0 }
 }
 
-/// An association between hosts 1 and 2 that both have port 5000; host 1 answers to tag 100, 2 to tag 200.
+/// An association between hosts 1 and 2 that both have port 5000; host 1 answers to tag 100, 2 to
+/// tag 200.
 fn association(udp: Option<(u16, u16)>) -> (Table, usize) {
     let mut table = Table::new(10);
     let (one, two) = (end(1, 5000), end(2, 5000));

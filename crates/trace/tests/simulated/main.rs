@@ -1,5 +1,5 @@
-//! TCP and SCTP over the virtual network, captured on both hosts with two clocks that disagree: the analysis must agree with
-//! the simulation.
+//! TCP and SCTP over the virtual network, captured on both hosts with two clocks that disagree: the
+//! analysis must agree with the simulation.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod needless;

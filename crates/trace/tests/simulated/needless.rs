@@ -10,8 +10,8 @@ use crate::world::{Case, clients, run_case};
 const POLICIES: [&str; 7] =
     ["newreno", "sack", "linux", "thin", "thin-rdb", "sctp:lksctp", "sctp:thin"];
 
-/// A message each `interval` over a path with this round trip and 5 % loss in both directions, both in milliseconds: the true
-/// loss, what came in vain, and what the sender's capture tells.
+/// A message each `interval` over a path with this round trip and 5 % loss in both directions, both
+/// in milliseconds: the true loss, what came in vain, and what the sender's capture tells.
 fn told(policy: &'static str, interval: u64, round_trip: u64) -> (f64, u64, Totals) {
     let (truth, _) = run_case(&Case {
         policy,

@@ -10,8 +10,8 @@ use trace::{Options, analyse};
 
 use crate::world::{clients, run};
 
-/// tshark's figures of the client's packets with data: number, bytes, retransmissions; and duplicate
-/// acknowledgements of the server.
+/// tshark's figures of the client's packets with data: number, bytes, retransmissions; and
+/// duplicate acknowledgements of the server.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Counted {
     packets: u64,

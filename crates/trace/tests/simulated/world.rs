@@ -162,7 +162,8 @@ impl Case {
     }
 }
 
-/// Runs messages over a path with a round trip of 130 ms; with the bytes that the client retransmitted.
+/// Runs messages over a path with a round trip of 130 ms; with the bytes that the client
+/// retransmitted.
 pub(crate) fn run(policy: &'static str, loss: Probability) -> (Truth, u64) {
     let round_trip = Duration::from_millis(130);
     run_case(&Case { policy, loss, round_trip, interval: INTERVAL, messages: MESSAGES })

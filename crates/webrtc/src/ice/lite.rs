@@ -59,8 +59,8 @@ impl IceLite {
         &self.own
     }
 
-    /// Time at which the peer's last authentic check arrived; before the first one, the time at which the session
-    /// began.
+    /// Time at which the peer's last authentic check arrived; before the first one, the time at
+    /// which the session began.
     pub fn last_heard(&self) -> Instant {
         self.heard
     }
@@ -97,7 +97,8 @@ impl Ice for IceLite {
         self.answers.push_back((pair, answer));
         self.heard = self.heard.max(now);
         self.note_verified(meta.remote);
-        // Until the peer nominates, its first address serves: the handshake need not wait for the nomination.
+        // Until the peer nominates, its first address serves: the handshake need not wait for the
+        // nomination.
         if request.nominates() || !self.nominated && self.selected.is_none() {
             self.selected = Some(pair);
             self.nominated |= request.nominates();

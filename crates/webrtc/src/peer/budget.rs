@@ -8,9 +8,9 @@ const FACTOR: u64 = 3;
 
 /// The account of the address that the peer is at.
 ///
-/// A check of ICE shows that its sender knows the session, not that it receives at the address from which the check came. A
-/// page could otherwise have the server send its handshakes, or after one check from a forged address all of its data, to
-/// an address that never asked for them.
+/// A check of ICE shows that its sender knows the session, not that it receives at the address from
+/// which the check came. A page could otherwise have the server send its handshakes, or after one
+/// check from a forged address all of its data, to an address that never asked for them.
 #[derive(Debug)]
 pub(super) struct Budget {
     /// Additional bytes that may be sent for those of the peer's description, which count like

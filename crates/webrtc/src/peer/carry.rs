@@ -11,7 +11,8 @@ use super::{Ended, HERE, Peer, PeerEvent, THERE};
 use crate::demultiplex::DatagramKind;
 use crate::ice::{Ice, Pair};
 
-/// Events of an association that wait until the messages before them are read: a peer is asked nothing before it resets its streams.
+/// Events of an association that wait until the messages before them are read: a peer is asked
+/// nothing before it resets its streams.
 const HELD: usize = 1024;
 
 impl<I: Ice> Machine for Peer<I> {

@@ -44,8 +44,8 @@ pub struct PeerOptions {
     /// Bytes of the peer's offer or answer: to an address that has not proved that it receives,
     /// three times the bytes may be sent that came from there and in the description.
     pub description: usize,
-    /// Bytes of unread messages and other events from which on no more are taken from the association, so that its window tells the
-    /// peer.
+    /// Bytes of unread messages and other events from which on no more are taken from the
+    /// association, so that its window tells the peer.
     pub unread: usize,
 }
 
@@ -68,8 +68,9 @@ impl PeerOptions {
         }
     }
 
-    /// Options of an association below data channels: as many streams as there are identifiers (RFC 8831, section 6.2),
-    /// interleaving, no checksums inside of DTLS (RFC 9653), and room for a record around each packet.
+    /// Options of an association below data channels: as many streams as there are identifiers (RFC
+    /// 8831, section 6.2), interleaving, no checksums inside of DTLS (RFC 9653), and room for a
+    /// record around each packet.
     pub fn association() -> AssociationOptions {
         AssociationOptions {
             extensions: Extensions::default() | Extensions::INTERLEAVING,
@@ -91,7 +92,8 @@ impl PeerOptions {
         Arc::new(policy)
     }
 
-    /// The endpoint of SCTP, and where the keys of DTLS come from. Equal streams make equal endpoints.
+    /// The endpoint of SCTP, and where the keys of DTLS come from. Equal streams make equal
+    /// endpoints.
     pub(super) fn endpoint(&self, mut random: RandomStream) -> (Randomness, sctp::Endpoint) {
         let randomness = match self.secrets {
             Secrets::System => Randomness::System,
@@ -144,7 +146,8 @@ pub enum Ended {
     Unreachable,
     /// The association was not set up within a minute.
     NotInTime,
-    /// While the application did not read, the peer did more than can be kept: it reset streams again and again.
+    /// While the application did not read, the peer did more than can be kept: it reset streams
+    /// again and again.
     Flooded,
 }
 

@@ -16,8 +16,8 @@ pub(super) struct Prepared {
     pub(super) theirs: Option<SignalledInit>,
 }
 
-/// The INIT that [`Peer::signal_init`] gives once a peer is made with these options and `random`, whatever its description says:
-/// an offer says it before there is an answer.
+/// The INIT that [`Peer::signal_init`] gives once a peer is made with these options and `random`,
+/// whatever its description says: an offer says it before there is an answer.
 pub(crate) fn init_to_come(
     now: Instant,
     options: &PeerOptions,
@@ -38,9 +38,10 @@ impl<I: Ice> Peer<I> {
         Some(self.endpoint.association_mut(id)?.init_chunk())
     }
 
-    /// Takes the INIT of the peer's description, once [`Peer::signal_init`] has made this side's. False if the two make no
-    /// association, such as where the peer only returned what it got: it then begins with packets, and this side's INIT has
-    /// to stay out of an answer that is still to be made.
+    /// Takes the INIT of the peer's description, once [`Peer::signal_init`] has made this side's.
+    /// False if the two make no association, such as where the peer only returned what it got:
+    /// it then begins with packets, and this side's INIT has to stay out of an answer that is
+    /// still to be made.
     ///
     /// # Errors
     /// The bytes are no INIT.

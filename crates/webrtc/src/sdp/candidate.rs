@@ -46,7 +46,8 @@ impl Candidate {
         }
     }
 
-    /// Parses the value of `a=candidate`. `Ok(None)` is a candidate over anything but UDP. What follows the kind is ignored.
+    /// Parses the value of `a=candidate`. `Ok(None)` is a candidate over anything but UDP. What
+    /// follows the kind is ignored.
     pub(super) fn parse(value: &str) -> Result<Option<Candidate>, ()> {
         let mut fields = value.split_ascii_whitespace();
         let mut next = || fields.next().ok_or(());

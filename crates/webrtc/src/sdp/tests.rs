@@ -1,4 +1,5 @@
-//! Offers of real browsers, wrong lines with what would be right, and any description there and back.
+//! Offers of real browsers, wrong lines with what would be right, and any description there and
+//! back.
 
 use proptest::prelude::*;
 

@@ -13,8 +13,8 @@ use crate::sdp::SdpError;
 /// Addresses, options and bounds of a server.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
-    /// Addresses at which browsers reach the server, for the candidates of answers, the best first:
-    /// those of its sockets, or of a NAT in front of them.
+    /// Addresses at which browsers reach the server, for the candidates of answers, the best
+    /// first: those of its sockets, or of a NAT in front of them.
     pub addresses: Vec<SocketAddr>,
     /// End of DTLS that the server takes if an offer leaves the choice.
     pub role: Role,
@@ -24,8 +24,9 @@ pub struct ServerOptions {
     pub secrets: Secrets,
     /// SCTP port.
     pub port: u16,
-    /// Whether offers of this side carry SCTP's INIT, and the answer to an offer with one does, so that the association is there
-    /// once DTLS is open (SNAP, draft-hancke-tsvwg-snap). A peer that does not know it goes by packets.
+    /// Whether offers of this side carry SCTP's INIT, and the answer to an offer with one does, so
+    /// that the association is there once DTLS is open (SNAP, draft-hancke-tsvwg-snap). A peer
+    /// that does not know it goes by packets.
     pub signalled_init: bool,
     /// Options of associations, including their recovery policy.
     pub association: AssociationOptions,

@@ -1,5 +1,5 @@
-//! A server and a browser on a virtual network of 100 ms round trip. The browser is this crate's [`Peer`] over the full ICE
-//! agent of the crate `is`.
+//! A server and a browser on a virtual network of 100 ms round trip. The browser is this crate's
+//! [`Peer`] over the full ICE agent of the crate `is`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(
     clippy::disallowed_types,
@@ -183,7 +183,8 @@ pub(crate) struct Setting {
     pub(crate) server: fn(&mut ServerOptions),
     /// Whether the offer names another key than the browser has.
     pub(crate) wrong_key: bool,
-    /// Whether the browser's description carries SCTP's INIT; its answer does only if the offer's suits it.
+    /// Whether the browser's description carries SCTP's INIT; its answer does only if the offer's
+    /// suits it.
     pub(crate) signals_init: bool,
     /// Change that a browser without INIT in descriptions makes to the offer's INIT in its answer.
     pub(crate) returns: Option<fn(Vec<u8>) -> Vec<u8>>,

@@ -1,5 +1,6 @@
-//! A flow whose client talks to the TCP stack, over a wire that loses and delays segments. The flow has its turn only when
-//! the driver of an edge would give it one, so that a missing wake-up is found.
+//! A flow whose client talks to the TCP stack, over a wire that loses and delays segments. The flow
+//! has its turn only when the driver of an edge would give it one, so that a missing wake-up is
+//! found.
 
 use core::net::SocketAddr;
 use std::collections::VecDeque;
@@ -63,7 +64,8 @@ pub(super) fn run(steps: &[Step], preset: u8) -> Outcome {
     world.ends[1].set_memory_limits(MemoryLimits::of(MEMORY), 0);
     world.client.room = u64::MAX;
     world.finish_client();
-    // All that is left takes no more than this: the least of windows, and a timeout for each of the losses before.
+    // All that is left takes no more than this: the least of windows, and a timeout for each of the
+    // losses before.
     let end = world.now + Duration::from_secs(3_600);
     while world.now < end {
         world.hear();
@@ -257,8 +259,8 @@ impl World {
         }
     }
 
-    /// Whether the driver ends the flow without a turn: the service has reset the connection, and both directions wait for
-    /// the client.
+    /// Whether the driver ends the flow without a turn: the service has reset the connection, and
+    /// both directions wait for the client.
     fn is_reset(&self) -> bool {
         let waits = Next::Wait { readable: false, writable: false };
         self.service.failed && !self.is_woken && self.waits == waits

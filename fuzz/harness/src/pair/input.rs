@@ -11,8 +11,8 @@ use crate::air::Fate;
 pub struct Input {
     /// Options of the two ends.
     pub ends: [End; 2],
-    /// Whether the ends have two addresses each, and so two paths: the lowest bit; the next two, if both are set:
-    /// all streams are data channels.
+    /// Whether the ends have two addresses each, and so two paths: the lowest bit; the next two,
+    /// if both are set: all streams are data channels.
     pub paths: u8,
     /// Steps of the run.
     pub steps: Steps<Step>,
@@ -31,14 +31,15 @@ pub struct End {
     pub nagle: bool,
     /// Whether heartbeats are sent.
     pub heartbeats: bool,
-    /// Chunks that it takes only authenticated, by groups, a bit each; the highest bits say whether it offers to
-    /// find out the path MTU, and that something below it protects packets.
+    /// Chunks that it takes only authenticated, by groups, a bit each; the highest bits say
+    /// whether it offers to find out the path MTU, and that something below it protects
+    /// packets.
     pub security: u8,
-    /// The key with which it signs what it sends: 0, which is empty, or one of those that both ends know, or one
-    /// that the other does not know.
+    /// The key with which it signs what it sends: 0, which is empty, or one of those that both
+    /// ends know, or one that the other does not know.
     pub key: u8,
-    /// Extensions that it offers, a bit each; then whether it lets the peer reset the association and add
-    /// streams, and has fewer streams than its application uses.
+    /// Extensions that it offers, a bit each; then whether it lets the peer reset the association
+    /// and add streams, and has fewer streams than its application uses.
     pub extensions: u8,
 }
 
@@ -96,7 +97,8 @@ pub enum Step {
     AddStreams {
         /// The end.
         at: u8,
-        /// Number of streams on which it sends, by the upper four bits, and on which the peer does, by the lower.
+        /// Number of streams on which it sends, by the upper four bits, and on which the peer
+        /// does, by the lower.
         counts: u8,
     },
     /// An address comes or goes.
@@ -173,7 +175,8 @@ pub enum Step {
     Order {
         /// The end.
         at: u8,
-        /// Messages before it for which it waits, a bit each, the last one the lowest; all bits: everything.
+        /// Messages before it for which it waits, a bit each, the last one the lowest; all bits:
+        /// everything.
         after: u8,
         /// Bytes.
         size: u16,

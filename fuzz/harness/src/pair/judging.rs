@@ -1,4 +1,5 @@
-//! The end of a run: the network works, and whatever was sent arrives, or its sender knows that it will not.
+//! The end of a run: the network works, and whatever was sent arrives, or its sender knows that it
+//! will not.
 
 use bytes::Bytes;
 
@@ -6,8 +7,8 @@ use super::{PATIENCE, STREAMS, Sent, World};
 use crate::network::next_timeout;
 
 impl World {
-    /// No application asked for the associations that an old cookie opened: their peer believes to be in the first one,
-    /// and would send again for ever what had arrived there.
+    /// No application asked for the associations that an old cookie opened: their peer believes to
+    /// be in the first one, and would send again for ever what had arrived there.
     fn end_later(&mut self) {
         for at in 0..2 {
             for id in core::mem::take(&mut self.later[at]) {
@@ -27,7 +28,8 @@ impl World {
         {
             self.close_open();
             self.end_later();
-            // A peer that refuses all data and answers HEARTBEATs is never given up (RFC 9260, section 8.1).
+            // A peer that refuses all data and answers HEARTBEATs is never given up (RFC 9260,
+            // section 8.1).
             self.agree_on_keys();
             self.trip();
             if self.air.is_empty()
@@ -38,7 +40,8 @@ impl World {
         }
     }
 
-    /// The network works again: whatever was sent arrives now, or its sender knows that it will not.
+    /// The network works again: whatever was sent arrives now, or its sender knows that it will
+    /// not.
     pub(super) fn judge(&mut self) {
         self.broken = [false; 2];
         self.mtu = [1_500; 2];
@@ -50,8 +53,8 @@ impl World {
             }
         }
         self.settle();
-        // A last acknowledgement may have closed one end only; its peer finds out. What was under way at the end may
-        // have begun more: the timers get their time.
+        // A last acknowledgement may have closed one end only; its peer finds out. What was under
+        // way at the end may have begun more: the timers get their time.
         (0..4).for_each(|_| self.trip());
         self.settle();
         self.check();

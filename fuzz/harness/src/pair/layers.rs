@@ -1,8 +1,8 @@
-//! The layers over the streams: a partial order on a stream of its own, beside the other streams, and data
-//! channels, which take all of them.
+//! The layers over the streams: a partial order on a stream of its own, beside the other streams,
+//! and data channels, which take all of them.
 //!
-//! Messages in partial order arrive once, intact, and after their predecessors. Messages on a channel arrive once,
-//! intact and in order, unless the channel is closed.
+//! Messages in partial order arrive once, intact, and after their predecessors. Messages on a
+//! channel arrive once, intact and in order, unless the channel is closed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -105,8 +105,9 @@ impl Channels {
         self.events[at].push(event.clone());
     }
 
-    /// A channel closes: what did not arrive yet may never do. Without streams that can be reset, or a stream
-    /// of its own for it, an end cannot tell the other, whose later messages come to nothing as well.
+    /// A channel closes: what did not arrive yet may never do. Without streams that can be reset,
+    /// or a stream of its own for it, an end cannot tell the other, whose later messages come
+    /// to nothing as well.
     fn excuse(&mut self, id: StreamId) {
         self.closed.insert(id);
         for sent in self.sent.iter_mut().flatten().filter(|sent| sent.id == id) {

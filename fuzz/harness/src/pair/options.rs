@@ -14,8 +14,8 @@ use sctp::{
 
 use super::input::End;
 
-/// Chunks that an end may want authenticated, by groups. Not ABORT: an end without an association could not
-/// tell the other.
+/// Chunks that an end may want authenticated, by groups. Not ABORT: an end without an association
+/// could not tell the other.
 const GROUPS: [&[ChunkType]; 5] = [
     &[ChunkType::DATA, ChunkType::I_DATA],
     &[ChunkType::SACK],
@@ -33,7 +33,8 @@ const GROUPS: [&[ChunkType]; 5] = [
 /// A key that only one of the ends knows.
 const STRANGE: KeyId = KeyId(3);
 
-/// The key that a byte chooses: mostly one that both ends know, since nothing is understood behind another.
+/// The key that a byte chooses: mostly one that both ends know, since nothing is understood behind
+/// another.
 pub(super) fn shared_key(key: u8) -> KeyId {
     match key {
         u8::MAX => STRANGE,

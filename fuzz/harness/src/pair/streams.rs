@@ -1,8 +1,8 @@
-//! Messages in parts, resets, streams that are added and addresses that come and go: what the application
-//! asks for, and what the model makes of it.
+//! Messages in parts, resets, streams that are added and addresses that come and go: what the
+//! application asks for, and what the model makes of it.
 //!
-//! A reset has its place among the messages of its stream: those before it have arrived, or were given up,
-//! when the peer performs it, and none of those behind it has.
+//! A reset has its place among the messages of its stream: those before it have arrived, or were
+//! given up, when the peer performs it, and none of those behind it has.
 
 use core::net::SocketAddr;
 
@@ -20,7 +20,8 @@ const LONGEST: usize = 60_000;
 /// Resets that an end asked for, and where they stand.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Resets {
-    /// Messages by stream that were sent before each reset, as long as its sender has not heard of it.
+    /// Messages by stream that were sent before each reset, as long as its sender has not heard of
+    /// it.
     asked: [Vec<usize>; STREAMS],
     /// Resets that the receiver has not performed yet.
     to_come: [Vec<usize>; STREAMS],
@@ -212,9 +213,10 @@ impl World {
         }
     }
 
-    /// The place of the next reset that is to come, and of those that may have become one with it: nothing of
-    /// the stream left between them. Resets in one place may become one or stay two: those in `asked` are
-    /// counted as two and those in `to_come` as one, so that either list says less if it is wrong.
+    /// The place of the next reset that is to come, and of those that may have become one with it:
+    /// nothing of the stream left between them. Resets in one place may become one or stay two:
+    /// those in `asked` are counted as two and those in `to_come` as one, so that either list
+    /// says less if it is wrong.
     fn take_to_come(&mut self, sender: usize, stream: usize) -> Option<usize> {
         let to_come = &mut self.resets[sender].to_come[stream];
         if to_come.is_empty() {

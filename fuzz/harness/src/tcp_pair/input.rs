@@ -24,8 +24,8 @@ pub struct End {
     pub preset: u8,
     /// Size of its buffers, in steps of 1 kB.
     pub buffers: [u8; 2],
-    /// A bit each: timestamps, SACK, window scale, ECN, no delay, keep-alive, path MTU discovery, urgent
-    /// data among the rest.
+    /// A bit each: timestamps, SACK, window scale, ECN, no delay, keep-alive, path MTU discovery,
+    /// urgent data among the rest.
     pub features: u8,
     /// The initial sequence number, just before numbers wrap.
     pub sequence: u8,

@@ -1,4 +1,5 @@
-//! The host between the page and the servers: offers and answers, and an emulated link for each connection.
+//! The host between the page and the servers: offers and answers, and an emulated link for each
+//! connection.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -98,7 +99,8 @@ impl Side {
         std::mem::take(&mut *lock(&self.lost))
     }
 
-    /// The answer to an offer, over a link of its own, whose losses are those of the same flow of all servers.
+    /// The answer to an offer, over a link of its own, whose losses are those of the same flow of
+    /// all servers.
     async fn answer(&self, offer: &str, flow: u64, wanted: &Wanted) -> Outcome<String> {
         let start = |forward| {
             let config = EmulatorConfig::new("0.0.0.0:0".parse()?, forward);

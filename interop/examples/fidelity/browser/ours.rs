@@ -11,7 +11,8 @@ use thinstream::webrtc::{
 use crate::Outcome;
 use crate::order::{Order, now_micros};
 
-/// Times at which messages of one connection were sent and at which they arrived, microseconds since 1970.
+/// Times at which messages of one connection were sent and at which they arrived, microseconds
+/// since 1970.
 pub(crate) type Pairs = Vec<(f64, f64)>;
 
 /// Arrivals on each connection that is done.

@@ -1,5 +1,5 @@
-//! Exercises of a client: channels of four kinds to a server that sends back what it gets, opens a channel of its own, and
-//! closes a channel that says so.
+//! Exercises of a client: channels of four kinds to a server that sends back what it gets, opens a
+//! channel of its own, and closes a channel that says so.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -57,7 +57,8 @@ pub async fn answered(server: SocketAddr, offer: &str) -> Result<String> {
     Ok(answer)
 }
 
-/// The offer of the server at a TCP address, and the stream on which it waits for the answer ([`leave`]).
+/// The offer of the server at a TCP address, and the stream on which it waits for the answer
+/// ([`leave`]).
 pub async fn offered(server: SocketAddr) -> Result<(String, TcpStream)> {
     let mut stream = TcpStream::connect(server).await?;
     let mut offer = String::new();

@@ -1,5 +1,5 @@
-//! Parts common to the programs: offers and answers over TCP, and requests in the labels of channels. A client
-//! connects, writes its offer, closes its half, and reads the answer to the end.
+//! Parts common to the programs: offers and answers over TCP, and requests in the labels of
+//! channels. A client connects, writes its offer, closes its half, and reads the answer to the end.
 
 pub mod exercises;
 mod order;

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Messages that a page wants: each begins with its number (32 bits) and the microseconds since 1970 when it was sent (64
-/// bits), little-endian.
+/// Messages that a page wants: each begins with its number (32 bits) and the microseconds since
+/// 1970 when it was sent (64 bits), little-endian.
 #[derive(Clone, Copy, Debug)]
 pub struct Order {
     /// Time from one to the next.

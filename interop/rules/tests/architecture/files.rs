@@ -1,8 +1,9 @@
 //! Dependencies between the files of a crate.
 //!
-//! An arrow is a path that leads from one file to another: in `use`, in an expression, a type, a macro; it may begin with
-//! `crate`, `self`, `super`, an imported name or a child module, and go through re-exports, which count too. A macro that is called by its
-//! bare name leads to the file that defines it. Calls of methods have no path: the type whose method it is has one, and
+//! An arrow is a path that leads from one file to another: in `use`, in an expression, a type, a
+//! macro; it may begin with `crate`, `self`, `super`, an imported name or a child module, and go
+//! through re-exports, which count too. A macro that is called by its bare name leads to the file
+//! that defines it. Calls of methods have no path: the type whose method it is has one, and
 //! [`Crate::strangers`] finds methods that stand neither in its folder nor below it.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +12,8 @@ use std::path::Path as Folder;
 pub(crate) use super::source::Module;
 use super::source::{self, Path, Source};
 
-/// The files of a crate, each named by its module, with the files that it uses. The root of the crate is no file here.
+/// The files of a crate, each named by its module, with the files that it uses. The root of the
+/// crate is no file here.
 pub(crate) type Uses = BTreeMap<Module, BTreeSet<Module>>;
 
 /// Re-exports that lead to re-exports are followed this often: imports may lead round in a circle.
@@ -182,7 +184,8 @@ impl Crate {
         found
     }
 
-    /// Files that use one of these paths of other crates, with the path: `["std", "fs"]` and all below it.
+    /// Files that use one of these paths of other crates, with the path: `["std", "fs"]` and all
+    /// below it.
     pub(crate) fn using(&self, foreign: &[&[&str]]) -> Vec<(Module, String)> {
         let mut found = Vec::new();
         for (module, source) in &self.sources {
@@ -221,8 +224,9 @@ impl Crate {
     }
 }
 
-/// Sets of files that use each other in a circle and stand in different parts of the same module, which is no part of the
-/// circle itself: a module and what is below it are one. A part of a module is a file beside its others, with all below it.
+/// Sets of files that use each other in a circle and stand in different parts of the same module,
+/// which is no part of the circle itself: a module and what is below it are one. A part of a module
+/// is a file beside its others, with all below it.
 pub(crate) fn circles(uses: &Uses) -> Vec<BTreeSet<Module>> {
     let mut above: BTreeSet<Module> = BTreeSet::new();
     for module in uses.keys() {
@@ -246,7 +250,8 @@ pub(crate) fn circles(uses: &Uses) -> Vec<BTreeSet<Module>> {
     found
 }
 
-/// Sets of files that use each other in a circle, a module and the files of its own folder included.
+/// Sets of files that use each other in a circle, a module and the files of its own folder
+/// included.
 pub(crate) fn all_circles(uses: &Uses) -> Vec<BTreeSet<Module>> {
     let within = uses.iter().map(|(module, to)| (module, to.iter().collect())).collect();
     knots(&within).into_iter().map(|circle| circle.into_iter().cloned().collect()).collect()

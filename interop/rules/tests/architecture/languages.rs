@@ -39,7 +39,8 @@ pub(crate) fn of_python(source: &str) -> Vec<Piece> {
     scanner.pieces
 }
 
-/// Signs after which a slash of TypeScript begins a regular expression: a value ends with none of them.
+/// Signs after which a slash of TypeScript begins a regular expression: a value ends with none of
+/// them.
 const BEFORE_A_PATTERN: &str = "(,=:[!&|?{};+>";
 
 /// A source that is read from its beginning to its end.

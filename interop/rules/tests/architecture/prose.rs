@@ -1,18 +1,19 @@
-//! Plain English of the field: how doc comments and their paragraphs begin, and phrases that neither comments nor
-//! documents nor texts for people use.
+//! Plain English of the field: how doc comments and their paragraphs begin, and phrases that
+//! neither comments nor documents nor texts for people use.
 
 use super::languages::{Kind, Piece};
 use super::repetitions::{EMPTY, words};
 use super::tokens;
 
-/// Words with which no paragraph of a doc comment begins: they refer to a subject named elsewhere, or ask for it.
+/// Words with which no paragraph of a doc comment begins: they refer to a subject named elsewhere,
+/// or ask for it.
 const OPENINGS: [&str; 20] = [
     "And", "But", "He", "His", "How", "It", "Its", "She", "So many", "So much", "That", "The same",
     "Their", "They", "Those", "Which", "Who", "Whom", "Whose", "Why",
 ];
 
-/// Words with which no doc comment begins: the clause or phrase behind them stands for a noun of the field, such as number,
-/// time, reason, position.
+/// Words with which no doc comment begins: the clause or phrase behind them stands for a noun of
+/// the field, such as number, time, reason, position.
 const WITHOUT_NOUN: [&str; 19] = [
     "Anything",
     "As",
@@ -35,13 +36,15 @@ const WITHOUT_NOUN: [&str; 19] = [
     "With",
 ];
 
-/// Prepositions with which no doc comment begins where a word of a question follows, as in `For how long`.
+/// Prepositions with which no doc comment begins where a word of a question follows, as in `For how
+/// long`.
 const PREPOSITIONS: [&str; 12] = [
     "After", "At", "Before", "Behind", "Between", "Beyond", "For", "On", "Over", "Since", "To",
     "Until",
 ];
 
-/// Phrases that have a noun or a preposition of the field in their stead, such as caller, peer, application, number, instead of.
+/// Phrases that have a noun or a preposition of the field in their stead, such as caller, peer,
+/// application, number, instead of.
 const PHRASES: [&str; 14] = [
     "at the most",
     "hear of",
@@ -59,8 +62,8 @@ const PHRASES: [&str; 14] = [
     "what was sent that",
 ];
 
-/// The doc comments of a source that ask for their subject, such as `What is sent.` or `How many.`, or have none, such as
-/// `From the client.`, each as its line and its text.
+/// The doc comments of a source that ask for their subject, such as `What is sent.` or `How many.`,
+/// or have none, such as `From the client.`, each as its line and its text.
 pub(crate) fn questions(source: &str) -> Vec<(usize, String)> {
     let docs: Vec<Option<&str>> = source.lines().map(doc_comment).collect();
     let doc_at = |at: usize| docs.get(at).copied().flatten();
@@ -89,8 +92,8 @@ fn doc_comment(line: &str) -> Option<&str> {
     doc.filter(|rest| !rest.starts_with('/')).map(str::trim)
 }
 
-/// The paragraphs of doc comments of a source in Rust that begin with one of the openings, and its lines of comment, of
-/// docs or not, with one of the phrases, each as its line and its text.
+/// The paragraphs of doc comments of a source in Rust that begin with one of the openings, and its
+/// lines of comment, of docs or not, with one of the phrases, each as its line and its text.
 pub(crate) fn faults(source: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut paragraphs = Paragraphs::default();
@@ -113,8 +116,8 @@ fn has_no_noun(text: &str) -> bool {
     WITHOUT_NOUN.contains(&first) || asks && PREPOSITIONS.contains(&first)
 }
 
-/// The faults of a source in another language, by its pieces, and its doc comments without a subject. The signs that mark
-/// code in a comment mark none in a text for people.
+/// The faults of a source in another language, by its pieces, and its doc comments without a
+/// subject. The signs that mark code in a comment mark none in a text for people.
 pub(crate) fn faults_of_pieces(pieces: &[Piece]) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for piece in pieces {
@@ -172,7 +175,8 @@ pub(crate) fn faults_of_lines(text: &str) -> Vec<(usize, String)> {
 const ASKING: [&str; 11] =
     ["how", "long", "many", "much", "what", "when", "where", "which", "whom", "whose", "why"];
 
-/// The lines of a document in Markdown with one of the phrases, outside of blocks of code and of `code`.
+/// The lines of a document in Markdown with one of the phrases, outside of blocks of code and of
+/// `code`.
 pub(crate) fn faults_of_document(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut fenced = false;

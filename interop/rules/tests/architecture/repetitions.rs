@@ -1,4 +1,5 @@
-//! Doc comments that only repeat names: those of their item, of the items around it, and of its file.
+//! Doc comments that only repeat names: those of their item, of the items around it, and of its
+//! file.
 
 use super::languages::{Kind, Piece};
 
@@ -39,8 +40,8 @@ const KEYWORDS: [&str; 25] = [
     "unsafe",
 ];
 
-/// The doc comments of one line in a source in Rust that only repeat names, each as its line and its text. The file is
-/// given by its path.
+/// The doc comments of one line in a source in Rust that only repeat names, each as its line and
+/// its text. The file is given by its path.
 pub(crate) fn of_rust(file: &str, source: &str) -> Vec<(usize, String)> {
     let lines: Vec<&str> = source.lines().collect();
     let is_doc = |at: usize| lines.get(at).is_some_and(|line| line.trim().starts_with("///"));
@@ -61,7 +62,8 @@ pub(crate) fn of_rust(file: &str, source: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// The doc comments of one line in a source in TypeScript, given with its pieces, that only repeat names.
+/// The doc comments of one line in a source in TypeScript, given with its pieces, that only repeat
+/// names.
 pub(crate) fn of_typescript(file: &str, source: &str, pieces: &[Piece]) -> Vec<(usize, String)> {
     let lines: Vec<&str> = source.lines().collect();
     let mut found = Vec::new();
@@ -75,8 +77,8 @@ pub(crate) fn of_typescript(file: &str, source: &str, pieces: &[Piece]) -> Vec<(
     found
 }
 
-/// The docstrings of one line in a source in Python, given with its pieces, that only repeat names. They follow the line
-/// that declares their item.
+/// The docstrings of one line in a source in Python, given with its pieces, that only repeat names.
+/// They follow the line that declares their item.
 pub(crate) fn of_python(file: &str, source: &str, pieces: &[Piece]) -> Vec<(usize, String)> {
     let lines: Vec<&str> = source.lines().collect();
     let mut found = Vec::new();

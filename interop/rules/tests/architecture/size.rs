@@ -1,4 +1,4 @@
-//! Lengths of files and functions, in lines.
+//! Lengths of files and functions, in lines, and of comments' lines, in characters.
 
 use super::tokens;
 
@@ -6,9 +6,11 @@ use super::tokens;
 pub(crate) const FILE: usize = 500;
 /// Lines of a function, from its first to its last.
 pub(crate) const FUNCTION: usize = 70;
+/// Characters of a line with a comment, as rustfmt's `max_width` for code.
+pub(crate) const COMMENT: usize = 100;
 
-/// Functions with their lines: name, and how many there are from the line of `fn` to that of the last brace. Closures and functions
-/// within count as lines of theirs.
+/// Functions with their lines: name, and how many there are from the line of `fn` to that of the
+/// last brace. Closures and functions within count as lines of theirs.
 pub(crate) fn functions(source: &str) -> Vec<(String, usize)> {
     let mut open: Vec<(String, usize, usize)> = Vec::new();
     let mut found = Vec::new();
@@ -26,7 +28,8 @@ pub(crate) fn functions(source: &str) -> Vec<(String, usize)> {
         } else if token.is(')') || token.is(']') {
             brackets = brackets.saturating_sub(1);
         } else if token.is(';') {
-            // A function of a trait without a body; a semicolon of an array's type stands in brackets.
+            // A function of a trait without a body; a semicolon of an array's type stands in
+            // brackets.
             announced = announced.filter(|(.., outside)| brackets > *outside);
         } else if token.is('{') {
             depth += 1;
@@ -53,9 +56,43 @@ pub(crate) fn faults(name: &str, source: &str) -> Vec<String> {
     long.into_iter().chain(functions).collect()
 }
 
+/// Numbers of the lines whose comment is too wide, with their characters. Rows of tables and code
+/// in doc comments have no place at which they could be broken.
+pub(crate) fn wide_comments(source: &str) -> Vec<(usize, usize)> {
+    let mut in_code = false;
+    let mut found = Vec::new();
+    for (at, line) in source.lines().enumerate() {
+        let Some(text) = line.trim_start().strip_prefix("//") else {
+            in_code = false;
+            continue;
+        };
+        let text = text.trim_start_matches(['/', '!']).trim_start();
+        let fence = text.starts_with("```");
+        let breaks = !in_code && !fence && !text.starts_with('|');
+        in_code ^= fence;
+        let width = line.chars().count();
+        if breaks && width > COMMENT {
+            found.push((at + 1, width));
+        }
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn wide_comments_are_found_outside_of_code_and_tables() {
+        let wide = "x ".repeat(50);
+        let lines =
+            ["fn a() {}", "/// ```", "/// ```", "//! | a |"].map(|line| format!("{line} {wide}"));
+        assert!(wide_comments(&lines.join("\n")).is_empty());
+        assert_eq!(wide_comments(&format!("//\n  /// {wide}")), [(2, 106)]);
+        let inside = format!("/// ```\n/// {wide}\n/// ```\n// {wide}");
+        assert_eq!(wide_comments(&inside), [(4, 103)]);
+        assert!(wide_comments(&format!("// {}", "x".repeat(COMMENT - 3))).is_empty());
+    }
 
     #[test]
     fn functions_have_the_lines_from_their_first_to_their_last() {

@@ -10,7 +10,8 @@ pub(crate) type Module = Vec<String>;
 /// A path as it is written in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Path {
-    /// Start of the path: the module that `crate`, `self` or `super` names; or, if none of them does, the file itself.
+    /// Start of the path: the module that `crate`, `self` or `super` names; or, if none of them
+    /// does, the file itself.
     pub(crate) from: Module,
     /// Whether `crate`, `self` or `super` named that module.
     pub(crate) anchored: bool,

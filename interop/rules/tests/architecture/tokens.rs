@@ -1,4 +1,5 @@
-//! Rust sources as tokens: names and punctuation, without comments, texts, and what only tests compile.
+//! Rust sources as tokens: names and punctuation, without comments, texts, and what only tests
+//! compile.
 
 use std::ops::Range;
 
@@ -33,7 +34,8 @@ pub(crate) fn of(source: &str) -> Vec<Token> {
     with_lines(source).into_iter().map(|(token, _)| token).collect()
 }
 
-/// The lines of the literal texts of a source, those of tests among them, each with its number from 1.
+/// The lines of the literal texts of a source, those of tests among them, each with its number from
+/// 1.
 pub(crate) fn lines_of_texts(source: &str) -> Vec<(usize, String)> {
     let mut lines = Vec::new();
     for (token, first) in scan(source) {
@@ -113,7 +115,8 @@ fn end_of_name(text: &str) -> usize {
     text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len())
 }
 
-/// Length in bytes of a comment, a literal text, a character or a lifetime at the beginning; 0 if none is there.
+/// Length in bytes of a comment, a literal text, a character or a lifetime at the beginning; 0 if
+/// none is there.
 fn text_or_comment(rest: &str) -> usize {
     if rest.starts_with("//") {
         return rest.find('\n').unwrap_or(rest.len());
@@ -194,7 +197,8 @@ fn tests_of(tokens: &[(Token, usize)]) -> Vec<Range<usize>> {
     found
 }
 
-/// End of the item that begins at `from`: behind its braces, or behind its semicolon or comma outside of any bracket.
+/// End of the item that begins at `from`: behind its braces, or behind its semicolon or comma
+/// outside of any bracket.
 fn end_of_item(tokens: &[(Token, usize)], from: usize) -> usize {
     let mut depth = 0_i32;
     for (at, (token, _)) in tokens.iter().enumerate().skip(from) {

@@ -1,9 +1,10 @@
-//! Manifests: requirements on crates of others, compared with the versions in `Cargo.lock`, and what a registry shows of a crate.
+//! Manifests: requirements on crates of others, compared with the versions in `Cargo.lock`, and
+//! what a registry shows of a crate.
 
 use serde_json::Value;
 
-/// Requirements whose least version is not locked. An application may resolve to the least version, with which no test
-/// runs then.
+/// Requirements whose least version is not locked. An application may resolve to the least version,
+/// with which no test runs then.
 pub(crate) fn untested(metadata: &Value) -> Vec<String> {
     let list = |of: &Value, key: &str| of[key].as_array().cloned().unwrap_or_default();
     let text = |of: &Value, key: &str| of[key].as_str().unwrap_or_default().to_owned();

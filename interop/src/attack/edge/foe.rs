@@ -9,7 +9,8 @@ use socket2::{Domain, Socket, Type};
 
 use super::service::SEND;
 
-/// Bytes that the client's system takes in for a connection: little, so that the rest waits in the edge.
+/// Bytes that the client's system takes in for a connection: little, so that the rest waits in the
+/// edge.
 const BUFFER: usize = 4 << 10;
 /// Time limit for a connection to be established.
 const PATIENCE: Duration = Duration::from_secs(3);

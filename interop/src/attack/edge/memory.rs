@@ -15,7 +15,8 @@ use crate::attack::resident::resident;
 const LOOK: Duration = Duration::from_millis(50);
 /// Looks between questions to the edge.
 const PER_QUESTION: usize = 20;
-/// Looks within which the edge's figure must have been the system's: it takes its own once a second.
+/// Looks within which the edge's figure must have been the system's: it takes its own once a
+/// second.
 const RECENT: usize = 40;
 
 /// Distance of the edge's figure from the system's.
@@ -23,7 +24,8 @@ const RECENT: usize = 40;
 pub(super) struct MemoryReport {
     /// Number of times that the edge was asked.
     pub(super) told: usize,
-    /// The largest distance from the nearest figure that the system showed in the last seconds, as a share of it.
+    /// The largest distance from the nearest figure that the system showed in the last seconds, as
+    /// a share of it.
     pub(super) farthest: f64,
 }
 

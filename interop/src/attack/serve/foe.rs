@@ -34,9 +34,11 @@ const MESSAGES: u32 = 300;
 pub enum Attack {
     /// Sets up this many associations, and sends nothing on them.
     Places(u16),
-    /// Begins a message of 250 kB on each of this many associations, and sends 170 kB beyond a missing TSN.
+    /// Begins a message of 250 kB on each of this many associations, and sends 170 kB beyond a
+    /// missing TSN.
     Unfinished(u16),
-    /// Sends 300 messages of 1,400 bytes on each of this many associations, and keeps its window closed for the echoes.
+    /// Sends 300 messages of 1,400 bytes on each of this many associations, and keeps its window
+    /// closed for the echoes.
     Echoes(u16),
 }
 

@@ -18,12 +18,13 @@ pub struct Crossing {
 
 /// Bytes of an Ethernet header.
 const ETHERNET: usize = 14;
-/// Time by which a packet may arrive before it is due, and after: sooner than it would be sent again.
+/// Time by which a packet may arrive before it is due, and after: sooner than it would be sent
+/// again.
 const EARLY: Duration = Duration::from_millis(5);
 const LATE: Duration = Duration::from_millis(150);
 
-/// Matches departures (the capture's first interface) with arrivals `delay` later (the second), in hexadecimal
-/// digits with any space between them.
+/// Matches departures (the capture's first interface) with arrivals `delay` later (the second), in
+/// hexadecimal digits with any space between them.
 pub(super) fn parse(hexadecimal: &str, delay: Duration) -> Result<Vec<Crossing>> {
     let capture = bytes(hexadecimal).context("the guest's capture is no hexadecimal number")?;
     let mut reader = PcapNgReader::new(&capture[..]).context("the guest's capture")?;

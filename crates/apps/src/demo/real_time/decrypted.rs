@@ -1,4 +1,5 @@
-//! Contents of a lane's encrypted datagrams: its link loses the same messages of every policy, so it has to know them.
+//! Contents of a lane's encrypted datagrams: its link loses the same messages of every policy, so
+//! it has to know them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -31,7 +32,8 @@ impl Decrypted {
     }
 }
 
-/// The tap of an endpoint of the lane: tells what leaves, and passes all on to the capture, if there is one.
+/// The tap of an endpoint of the lane: tells what leaves, and passes all on to the capture, if
+/// there is one.
 pub(super) struct LaneTap {
     pub(super) decrypted: Arc<Decrypted>,
     pub(super) capture: Option<Box<dyn PacketTap>>,

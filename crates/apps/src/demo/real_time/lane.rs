@@ -28,7 +28,8 @@ use super::{DemoError, Setting};
 use crate::demo::{Contender, DemoOptions};
 use crate::files::lock;
 
-/// Associations that are set up at the same time: a server lets no address begin any number of handshakes at once.
+/// Associations that are set up at the same time: a server lets no address begin any number of
+/// handshakes at once.
 const AT_ONCE: usize = 32;
 
 const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);

@@ -163,7 +163,8 @@ impl Record {
         }
     }
 
-    /// The rows of the run, which ends at `now`; `offered` is what came to the link from the senders.
+    /// The rows of the run, which ends at `now`; `offered` is what came to the link from the
+    /// senders.
     pub(super) fn results(&self, now: Instant, offered: Traffic) -> Results {
         self.logs.iter().for_each(|log| log.borrow_mut().finish(now));
         let flows: Vec<FlowMeter> =

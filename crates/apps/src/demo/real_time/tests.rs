@@ -65,7 +65,8 @@ async fn every_policy_delivers_all_and_repairs_the_same_losses() {
         let latency = results.latency_ms.unwrap();
         assert!(latency.p50 >= 10.0 && latency.mean < 1_000.0, "{latency:?}");
         let none = results.latency_by_retransmissions_ms.none.unwrap().count;
-        // Retransmissions after others' losses are bundled, so at most the rest was delivered at first.
+        // Retransmissions after others' losses are bundled, so at most the rest was delivered at
+        // first.
         assert!(none <= 150 - losses(&options), "{none} of {}", losses(&options));
         assert!(results.retransmissions.total >= losses(&options));
         assert!(results.packets_sent > 100 && results.bytes_sent > 150 * 100);

@@ -47,9 +47,9 @@ pub struct LivePolicy {
 }
 
 impl LiveView {
-    /// A line of headings and one for each policy, aligned; the last column draws the messages delivered
-    /// last, a bar each, whose height grows with the logarithm of the latency: as many as a terminal of
-    /// `columns` has room for.
+    /// A line of headings and one for each policy, aligned; the last column draws the messages
+    /// delivered last, a bar each, whose height grows with the logarithm of the latency: as
+    /// many as a terminal of `columns` has room for.
     pub fn lines(&self, columns: Option<usize>) -> Vec<String> {
         let planned = match self.planned {
             Limit::Time(span) => format!(" of {span}"),
@@ -93,7 +93,8 @@ impl LivePolicy {
     }
 }
 
-/// A bar: the lowest up to 100 ms, the highest from 3.2 s on, a step for each factor of √2 × √2 between.
+/// A bar: the lowest up to 100 ms, the highest from 3.2 s on, a step for each factor of √2 × √2
+/// between.
 fn bar(latency: Duration) -> char {
     const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     // Upper bounds of all but the last, in milliseconds.

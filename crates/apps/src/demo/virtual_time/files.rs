@@ -1,5 +1,5 @@
-//! Captures and events of a demo in virtual time, those that were asked for. They come from a run of their own, policy
-//! by policy, so that their order is always the same.
+//! Captures and events of a demo in virtual time, those that were asked for. They come from a run
+//! of their own, policy by policy, so that their order is always the same.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -29,8 +29,8 @@ pub(super) struct Files {
     events: EventFile,
 }
 
-/// Writes what the senders' hosts send and receive: an interface for each flow and policy. Policies are written one
-/// after the other, each from time zero on.
+/// Writes what the senders' hosts send and receive: an interface for each flow and policy. Policies
+/// are written one after the other, each from time zero on.
 struct PacketFile {
     file: PcapWriter<BufWriter<File>>,
     /// Interfaces of the run's senders.
@@ -50,8 +50,8 @@ impl Files {
         Ok(Files { packets, events: EventFile::create(options.events.as_deref())? })
     }
 
-    /// Runs the flows once more and writes them down; gives what could not be written. A file that fails is
-    /// given up, and the other goes on.
+    /// Runs the flows once more and writes them down; gives what could not be written. A file that
+    /// fails is given up, and the other goes on.
     pub(super) fn write(
         mut self,
         options: &DemoOptions,

@@ -6,7 +6,8 @@ use tcp::{ConnectionError, ConnectionId, Endpoint, Failure, Received, SendError,
 
 use super::{Client, Taken};
 
-/// Most pieces of a turn: one system call takes them for sure (IOV_MAX is 1024), and a piece has fewer segments.
+/// Most pieces of a turn: one system call takes them for sure (IOV_MAX is 1024), and a piece has
+/// fewer segments.
 const PIECES: usize = 128;
 
 /// A connection and the endpoint that has it, for the length of a call.

@@ -22,8 +22,8 @@ thread_local! {
 
 /// A connection to a service.
 ///
-/// The connection ends with a reset unless everything was carried: the service must not take half of what a client wanted to
-/// say for the whole.
+/// The connection ends with a reset unless everything was carried: the service must not take half
+/// of what a client wanted to say for the whole.
 pub(super) struct ToService {
     stream: TcpStream,
     complete: bool,
@@ -31,11 +31,13 @@ pub(super) struct ToService {
 }
 
 impl ToService {
-    /// A connection to `service`, which is asked each `finished_probe` whether it is still there, once it has finished.
+    /// A connection to `service`, which is asked each `finished_probe` whether it is still there,
+    /// once it has finished.
     pub(super) fn new(stream: TcpStream, service: &Options) -> ToService {
         // The client's TCP has combined small writes already.
         let _ = stream.set_nodelay(true);
-        // This machine's own system never falls silent: it resets connections whose process is gone.
+        // This machine's own system never falls silent: it resets connections whose process is
+        // gone.
         let remote = !service.forward.ip().is_loopback();
         if let Some(silence) = service.dead_after.filter(|_| remote) {
             let _ = SockRef::from(&stream).set_tcp_keepalive(&probes_within(silence));
@@ -64,9 +66,10 @@ impl ToService {
         self.stream.write_all(bytes).await
     }
 
-    /// A service that has finished may have closed its socket, which TCP only shows to a sender. Its system forgets
-    /// such a connection after a while (FIN-WAIT-2, a minute with Linux) and then answers a probe with a reset; a
-    /// service that has only finished sending answers as usual.
+    /// A service that has finished may have closed its socket, which TCP only shows to a sender.
+    /// Its system forgets such a connection after a while (FIN-WAIT-2, a minute with Linux) and
+    /// then answers a probe with a reset; a service that has only finished sending answers as
+    /// usual.
     fn probe_from_now_on(&self) {
         let often = TcpKeepalive::new().with_time(self.probe).with_interval(self.probe);
         // Without it, the connection lasts as long as the client wants.
@@ -74,8 +77,9 @@ impl ToService {
     }
 }
 
-/// Probes by which the system finds an idle service dead once it has been silent for `span`. TCP_USER_TIMEOUT would bound
-/// unacknowledged data, too, but Linux also ends connections by it whose peer only keeps its window closed.
+/// Probes by which the system finds an idle service dead once it has been silent for `span`.
+/// TCP_USER_TIMEOUT would bound unacknowledged data, too, but Linux also ends connections by it
+/// whose peer only keeps its window closed.
 fn probes_within(span: base::Duration) -> TcpKeepalive {
     /// The shortest spans that the system takes.
     const LEAST: Duration = Duration::from_secs(1);
@@ -112,15 +116,17 @@ impl Service for ToService {
         SCRATCH.with_borrow_mut(|scratch| {
             scratch.resize(PIECE, 0);
             let mut read = ReadBuf::new(&mut scratch[..limit.min(PIECE)]);
-            // Unlike `try_read`, this takes from a read that does not fill the buffer that there is no more, so that no
-            // further call asks in vain. Who waits is the task, by `ready`.
+            // Unlike `try_read`, this takes from a read that does not fill the buffer that there is
+            // no more, so that no further call asks in vain. Who waits is the task, by
+            // `ready`.
             let context = &mut Context::from_waker(Waker::noop());
             match Pin::new(&mut self.stream).poll_read(context, &mut read) {
                 Poll::Ready(Ok(())) if read.filled().is_empty() => {
                     self.probe_from_now_on();
                     Ok(Read::Finished)
                 }
-                // A piece of its own: the scratch memory stays here, and a few bytes do not keep that of many.
+                // A piece of its own: the scratch memory stays here, and a few bytes do not keep
+                // that of many.
                 Poll::Ready(Ok(())) => Ok(Read::Data(Bytes::copy_from_slice(read.filled()))),
                 Poll::Ready(Err(error)) => Err(error),
                 Poll::Pending => Ok(Read::Nothing),

@@ -1,4 +1,5 @@
-//! Connections that the kernel has at the services' ports when the rules come into force. They stay where they are.
+//! Connections that the kernel has at the services' ports when the rules come into force. They stay
+//! where they are.
 
 use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -17,8 +18,8 @@ pub(super) fn at(system: &impl System, families: &[Family]) -> io::Result<Vec<Pa
     Ok(pairs)
 }
 
-/// A line of /proc/net/tcp or /proc/net/tcp6 (Linux, `Documentation/networking/proc_net_tcp.rst`); none for listeners
-/// and for the heading.
+/// A line of /proc/net/tcp or /proc/net/tcp6 (Linux, `Documentation/networking/proc_net_tcp.rst`);
+/// none for listeners and for the heading.
 fn parse(line: &str) -> Option<Pair> {
     const LISTEN: &str = "0A";
     let mut words = line.split_whitespace().skip(1);

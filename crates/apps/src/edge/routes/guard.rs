@@ -1,9 +1,10 @@
 //! Rules in force, and who takes them back.
 //!
-//! The rules must not outlive the edge, however that ends: they send new connections to it. So a process of its own
-//! holds the tables: the kernel removes a table with the flag *owner* once the netlink socket is closed by which it
-//! was made. That process reads from a pipe of which the edge has the other end, and ends when the edge is gone. It
-//! ignores the signals that end the edge, which may still be draining.
+//! The rules must not outlive the edge, however that ends: they send new connections to it. So a
+//! process of its own holds the tables: the kernel removes a table with the flag *owner* once the
+//! netlink socket is closed by which it was made. That process reads from a pipe of which the edge
+//! has the other end, and ends when the edge is gone. It ignores the signals that end the edge,
+//! which may still be draining.
 
 use std::io::{self, BufRead, BufReader, PipeReader, Write};
 use std::os::unix::process::CommandExt;
@@ -14,7 +15,8 @@ use super::{RouteError, Routes, existing};
 
 /// The process's program, in the language of the shell.
 const GUARD: &str = "trap '' HUP INT QUIT TERM; exec nft -i";
-/// A command of nft that changes nothing, and what its answer has: everything before it was done then.
+/// A command of nft that changes nothing, and what its answer has: everything before it was done
+/// then.
 const MARK: (&str, &str) = ("describe tcp dport", "payload expression");
 
 /// Rules in force; dropping it takes them back.
@@ -28,8 +30,9 @@ pub struct Applied {
 }
 
 impl Applied {
-    /// Connections that begin go to the edge first; then, when the kernel gets no new ones, those that it has are
-    /// listed; then everything else is the edge's. So none of either falls between.
+    /// Connections that begin go to the edge first; then, when the kernel gets no new ones, those
+    /// that it has are listed; then everything else is the edge's. So none of either falls
+    /// between.
     pub(super) fn new(routes: &Routes) -> Result<Applied, RouteError> {
         let Routes { name, families, .. } = routes;
         let mut applied = Applied::spawn().map_err(RouteError::NoNft)?;

@@ -6,14 +6,16 @@ use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::{Applied, RouteError, Routes};
 
-/// Rules that an edge keeps in force, or none. If the process that holds them ends, they are made again: on a
-/// thread of its own, since nft takes its time, and as often as it takes, since it may fail.
+/// Rules that an edge keeps in force, or none. If the process that holds them ends, they are made
+/// again: on a thread of its own, since nft takes its time, and as often as it takes, since it may
+/// fail.
 #[derive(Default)]
 pub(in super::super) struct Kept {
     routes: Option<Routes>,
     /// Rules in force; none while they are not.
     applied: Option<Applied>,
-    /// Task that applies the rules again. If its result is not taken, dropping it takes the rules back.
+    /// Task that applies the rules again. If its result is not taken, dropping it takes the rules
+    /// back.
     renewing: Option<JoinHandle<Result<Applied, RouteError>>>,
     /// The last attempt failed.
     failed: bool,
@@ -44,8 +46,8 @@ impl Kept {
         }));
     }
 
-    /// Waits for the end of the attempt that [`Kept::look`] began; for ever if there was none. Of several failures in
-    /// a row only the first is reported.
+    /// Waits for the end of the attempt that [`Kept::look`] began; for ever if there was none. Of
+    /// several failures in a row only the first is reported.
     ///
     /// # Errors
     /// As [`Routes::apply`]: the rules are not in force, until another attempt succeeds.

@@ -36,7 +36,8 @@ pub(super) struct Family {
 /// The packets that are led to the edge.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// Rules for connections that begin from now on. What the kernel has already can be listed meanwhile.
+    /// Rules for connections that begin from now on. What the kernel has already can be listed
+    /// meanwhile.
     Opening,
     /// All but those of connections that were listed.
     Settled,
@@ -48,7 +49,8 @@ const TOGETHER: usize = 200;
 impl Family {
     /// Families that the edge has addresses of and services in.
     pub(super) fn all(options: &EdgeOptions, device: &str) -> Vec<Family> {
-        // Link-local clients are on this link alone, and answers to them need an interface: they stay with the kernel.
+        // Link-local clients are on this link alone, and answers to them need an interface: they
+        // stay with the kernel.
         let from = match &options.outside {
             Some(interface) => format!("iifname \"{interface}\""),
             None => format!("iifname != {{ \"{device}\", \"lo\" }}"),
@@ -81,7 +83,8 @@ impl Family {
         format!("{ip} saddr . tcp sport . {ip} daddr . tcp dport")
     }
 
-    /// The table in force, in place of whatever has its name, with these connections left to the kernel.
+    /// The table in force, in place of whatever has its name, with these connections left to the
+    /// kernel.
     pub(super) fn table(&self, name: &str, existing: &[Pair]) -> String {
         let mine: Vec<String> =
             existing.iter().filter(|pair| self.has(pair)).map(ToString::to_string).collect();
@@ -180,8 +183,8 @@ impl Family {
         [("prerouting", prerouting), ("input", input)]
     }
 
-    /// Matches ICMP errors that quote a segment from this port: the type, and the quoted fields after an IP header
-    /// without options.
+    /// Matches ICMP errors that quote a segment from this port: the type, and the quoted fields
+    /// after an IP header without options.
     fn errors(&self, port: &u16) -> String {
         match self.is_v4() {
             true => format!(

@@ -72,8 +72,8 @@ impl Group {
         self.heads.len()
     }
 
-    /// The rows that say most, in their order: those that count messages and those that are zero everywhere come last,
-    /// then those of many labels; flows and measures alternate.
+    /// The rows that say most, in their order: those that count messages and those that are zero
+    /// everywhere come last, then those of many labels; flows and measures alternate.
     fn chosen(&self, most: usize) -> Vec<usize> {
         let mut taken: BTreeMap<(&str, &str, usize), usize> = BTreeMap::new();
         let rank = |(row, head): (usize, &'_ Head)| {
@@ -100,8 +100,8 @@ impl Group {
         rows
     }
 
-    /// Tables of at most `most` rows, in at most `room` lines of at most `width` characters; the first table is there
-    /// however little room there is.
+    /// Tables of at most `most` rows, in at most `room` lines of at most `width` characters; the
+    /// first table is there however little room there is.
     pub(super) fn part(&self, most: usize, room: usize, width: usize) -> Part {
         let rows = self.chosen(most);
         let title: Vec<String> =
@@ -124,7 +124,8 @@ impl Group {
         Part { lines, left: (self.heads.len() - rows.len(), self.columns.len() - shown) }
     }
 
-    /// A table of the rows from this column on, with as many columns as fit, at least one; and how many these are.
+    /// A table of the rows from this column on, with as many columns as fit, at least one; and how
+    /// many these are.
     fn table(&self, rows: &[usize], begin: usize, width: usize) -> (usize, Vec<String>) {
         let heads: Vec<String> = rows.iter().map(|row| self.told(*row)).collect();
         let longest = heads.iter().map(|head| head.chars().count()).max().unwrap_or(0);

@@ -1,5 +1,6 @@
-//! Bytes sent and lost in each interval. The share of the whole stream is known only at the end: until then counts
-//! are kept in a file beside the list, since a capture may have more intervals than fit in memory.
+//! Bytes sent and lost in each interval. The share of the whole stream is known only at the end:
+//! until then counts are kept in a file beside the list, since a capture may have more intervals
+//! than fit in memory.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -98,8 +99,8 @@ fn share(lost: u64, sent: u64) -> f64 {
 
 type Column = (&'static str, fn(&Row) -> f64);
 
-/// Columns behind the time and the stream. Shares are of the like that was sent in the interval, the last two of all
-/// that the stream sent.
+/// Columns behind the time and the stream. Shares are of the like that was sent in the interval,
+/// the last two of all that the stream sent.
 const COLUMNS: [Column; 19] = [
     ("packets", |it| it.interval.packets as f64),
     ("frame_bytes", |it| it.interval.frame_bytes as f64),

@@ -6,7 +6,8 @@ use super::{Driven, State};
 use crate::carrier::RecvBatch;
 
 impl<M: Machine> State<M> {
-    /// Reads pure acknowledgements into `inbox` if they may matter to what is in it, or to the time.
+    /// Reads pure acknowledgements into `inbox` if they may matter to what is in it, or to the
+    /// time.
     pub(super) fn read_acks(&mut self, inbox: &mut RecvBatch, now: Instant) {
         let Some(Driven { line, hearing: Some(own), .. }) = &mut self.driven else { return };
         let (hearing, _) = &mut **own;
@@ -16,7 +17,8 @@ impl<M: Machine> State<M> {
         }
     }
 
-    /// Passes pure acknowledgements to the machine, each as of its arrival, but not before `since`. Returns whether there were any.
+    /// Passes pure acknowledgements to the machine, each as of its arrival, but not before `since`.
+    /// Returns whether there were any.
     pub(super) fn feed_acks(
         &mut self,
         inbox: &mut RecvBatch,
@@ -32,8 +34,8 @@ impl<M: Machine> State<M> {
         any
     }
 
-    /// Lets the machine know of pure acknowledgements before a call, unless the driver has just read them or is at work. Returns
-    /// whether there were any.
+    /// Lets the machine know of pure acknowledgements before a call, unless the driver has just
+    /// read them or is at work. Returns whether there were any.
     pub(super) fn hear_before_call(&mut self, now: Instant) -> bool {
         if self.is_driver_awake {
             return false;

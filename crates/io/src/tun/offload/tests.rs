@@ -68,7 +68,8 @@ impl Segments {
     }
 }
 
-/// Segments that the kernel makes of a packet with this header (Linux, `tcp_gso_segment`), checksums included.
+/// Segments that the kernel makes of a packet with this header (Linux, `tcp_gso_segment`),
+/// checksums included.
 fn cut(header: &[u8; HEADER_SIZE], packet: &[u8]) -> Vec<Vec<u8>> {
     let field = |at: usize| usize::from(u16::from_ne_bytes([header[at], header[at + 1]]));
     let (headers, data, start) = (field(2), field(4), field(6));

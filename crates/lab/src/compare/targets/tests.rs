@@ -30,7 +30,8 @@ latency = {}
 cost = {}
 "#;
 
-/// Runs the plan with these targets in their own cells only; returns its table and the targets whose result differs from the plan's note.
+/// Runs the plan with these targets in their own cells only; returns its table and the targets
+/// whose result differs from the plan's note.
 fn judged(targets: &str) -> (String, Vec<String>) {
     let mut plan = Plan::parse(&format!("{PLAN}{targets}"), Size::Normal, None).unwrap();
     plan.keep_distributions();
@@ -43,7 +44,8 @@ fn judged(targets: &str) -> (String, Vec<String>) {
 
 #[test]
 fn a_number_is_met_if_it_rounds_to_the_target_s_digits_and_missed_beyond() {
-    // 100 bytes behind the headers of a DATA chunk (16), SCTP (12) and IP (20); no latency above the delay of the network.
+    // 100 bytes behind the headers of a DATA chunk (16), SCTP (12) and IP (20); no latency above
+    // the delay of the network.
     let of = |most: &str| {
         judged(&format!(
             "[[target]]\nwhere = {{ case = \"clean\", \"flow.thin.policy\" = \"lksctp\" }}\nmost = {{ {most} }}\n"

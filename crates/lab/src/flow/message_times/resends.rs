@@ -67,8 +67,8 @@ impl Resends {
 
     /// A unit arrived again. Returns the needless retransmission.
     pub(super) fn on_again(&mut self, now: Instant, unit: u64) -> Option<Needless> {
-        // If none can be here, the first to come was not the one that it was taken for, but one before it; or this one
-        // was faster than anything yet.
+        // If none can be here, the first to come was not the one that it was taken for, but one
+        // before it; or this one was faster than anything yet.
         let of = |came: bool| self.list.iter().position(|one| one.unit == unit && one.came == came);
         let place = self.nearest(now, unit).or_else(|| of(true)).or_else(|| of(false))?;
         let one = self.list.remove(place)?;
@@ -85,8 +85,8 @@ impl Resends {
         can_be.min_by_key(|(_, one)| distance(one.needless.sent, left)).map(|(place, _)| place)
     }
 
-    /// Time at which a packet that arrives now was sent, if it took as long as recent ones. Without a known
-    /// transit time, the earliest transmission is the most likely.
+    /// Time at which a packet that arrives now was sent, if it took as long as recent ones. Without
+    /// a known transit time, the earliest transmission is the most likely.
     fn left(&self, now: Instant) -> Instant {
         self.lately.map_or(Instant::ZERO, |took| now.before(took))
     }

@@ -64,8 +64,8 @@ pub(in crate::plan) fn matches(wanted: &Cells, cell: &[(String, String)]) -> boo
     })
 }
 
-/// `than`: the number that an expectation's number is compared with. Keys that are missing here are those of the
-/// expectation.
+/// `than`: the number that an expectation's number is compared with. Keys that are missing here are
+/// those of the expectation.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Than {

@@ -5,8 +5,9 @@ use serde::de::{Deserializer, Error};
 
 use crate::toml_text::plain;
 
-/// A number of a paper with the digits that the paper prints. A plan gives it as a number, or as a text where
-/// the paper groups its digits or prints zeros that a number would lose: `value = "25.000"`, `value = "14,447"`.
+/// A number of a paper with the digits that the paper prints. A plan gives it as a number, or as a
+/// text where the paper groups its digits or prints zeros that a number would lose: `value =
+/// "25.000"`, `value = "14,447"`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stated {
     /// Value in the row's unit.

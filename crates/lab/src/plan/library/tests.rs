@@ -6,8 +6,8 @@ use super::super::{Files, NetworkSection, links_of};
 use super::*;
 use crate::world::Network;
 
-/// Round trips in milliseconds, in order of their length, of `count` probes of a byte each, sent `gap` after each other
-/// over a network of the library and back; those that arrive.
+/// Round trips in milliseconds, in order of their length, of `count` probes of a byte each, sent
+/// `gap` after each other over a network of the library and back; those that arrive.
 fn round_trips(name: &str, count: u64, gap: Duration) -> Vec<f64> {
     let links = links_of(name.parse().unwrap()).unwrap();
     let sent = |number| Instant::ZERO + gap * number;

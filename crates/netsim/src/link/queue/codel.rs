@@ -14,7 +14,8 @@ use super::serialiser::Serialiser;
 pub struct Codel {
     /// The acceptable wait (RFC 8289, section 4.3).
     pub target: Duration,
-    /// Time for which packets may wait longer: the order of the largest round-trip time (section 4.2).
+    /// Time for which packets may wait longer: the order of the largest round-trip time (section
+    /// 4.2).
     pub interval: Duration,
     /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
@@ -33,7 +34,8 @@ impl Codel {
         self.target < self.interval
     }
 
-    /// The time of the next drop after `at` (section 5.6: an interval by the square root of their number).
+    /// The time of the next drop after `at` (section 5.6: an interval by the square root of their
+    /// number).
     fn next_drop(&self, at: Instant, count: u64) -> Instant {
         let step = self.interval.as_nanos() as f64 / libm::sqrt(count.max(1) as f64);
         at + Duration::from_nanos(step as u64)
@@ -95,8 +97,8 @@ impl CodelState {
     }
 
     /// Whether the packet at the front, which `came` then and leaves `backlog` bytes behind, is to
-    /// be dropped or marked when it is dequeued, `now` (section 5.5). A dropped packet leaves its place to
-    /// the next one, which is examined likewise.
+    /// be dropped or marked when it is dequeued, `now` (section 5.5). A dropped packet leaves its
+    /// place to the next one, which is examined likewise.
     pub(super) fn signals(&mut self, now: Instant, came: Instant, backlog: u64) -> bool {
         if !self.has_waited_too_long(now, came, backlog) {
             (self.dropping, self.signalled) = (false, false);

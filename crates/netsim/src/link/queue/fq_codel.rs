@@ -22,14 +22,16 @@ pub struct FqCodel {
 }
 
 impl Default for FqCodel {
-    /// 1024 queues, turns of 1514 bytes (RFC 8290, sections 5.2.4 and 5.2.5), CoDel with 5 ms in 100 ms, dropping.
+    /// 1024 queues, turns of 1514 bytes (RFC 8290, sections 5.2.4 and 5.2.5), CoDel with 5 ms in
+    /// 100 ms, dropping.
     fn default() -> FqCodel {
         FqCodel { codel: Codel::default(), queues: 1024, quantum: 1514 }
     }
 }
 
 impl FqCodel {
-    /// Whether there is a queue, turns have 64 bytes at least, and CoDel's target is below its interval.
+    /// Whether there is a queue, turns have 64 bytes at least, and CoDel's target is below its
+    /// interval.
     pub(in crate::link) fn is_possible(&self) -> bool {
         self.queues > 0 && self.quantum >= 64 && self.codel.is_possible()
     }
@@ -85,8 +87,8 @@ impl<P> FqQueue<P> {
         }
     }
 
-    /// Adds an arriving packet, after all dequeues that are due; `flow` hashes it, and `dropped` gets packets
-    /// for which there is no room.
+    /// Adds an arriving packet, after all dequeues that are due; `flow` hashes it, and `dropped`
+    /// gets packets for which there is no room.
     pub(super) fn push(
         &mut self,
         packet: Waiting<P>,
@@ -134,7 +136,8 @@ impl<P> FqQueue<P> {
         }
     }
 
-    /// Drops half of the packets of the queue that has most bytes, from its head (RFC 8290, section 4.1).
+    /// Drops half of the packets of the queue that has most bytes, from its head (RFC 8290, section
+    /// 4.1).
     fn drop_from_the_longest(&mut self, dropped: &mut impl FnMut(Waiting<P>)) {
         let longest = self.queues.values_mut().max_by_key(|queue| queue.bytes);
         let Some(queue) = longest else { return };
@@ -178,7 +181,8 @@ impl<P> FqQueue<P> {
                 continue;
             }
             let Some(first) = queue.waiting.pop_front() else {
-                // A queue that was new goes among the old ones first, so that it cannot come back as a new one at once.
+                // A queue that was new goes among the old ones first, so that it cannot come back
+                // as a new one at once.
                 queue.active = is_new;
                 self.end_turn(is_new);
                 if is_new {

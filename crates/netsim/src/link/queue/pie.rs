@@ -8,8 +8,9 @@ use super::super::variate::LazyStream;
 /// PIE (RFC 8033): drops or marks arriving packets with a probability that depends on the wait and
 /// its change.
 ///
-/// The wait is known, not estimated: the link computes when its last packet leaves (section 4.3 leaves the means open).
-/// Gaps between drops are random (without the de-randomisation of section 5.4).
+/// The wait is known, not estimated: the link computes when its last packet leaves (section 4.3
+/// leaves the means open). Gaps between drops are random (without the de-randomisation of section
+/// 5.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pie {
     /// Target of the waiting time: QDELAY_REF (RFC 8033, section 4.2).

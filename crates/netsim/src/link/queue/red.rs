@@ -20,10 +20,11 @@ pub struct Red {
     /// Probability of a drop as the average approaches `max`, before the packets since the last
     /// drop are considered.
     pub probability: Probability,
-    /// Bytes of a typical packet, in which the time of an idle line is counted. Where the unit of the queue
-    /// is bytes, larger packets are dropped in proportion.
+    /// Bytes of a typical packet, in which the time of an idle line is counted. Where the unit of
+    /// the queue is bytes, larger packets are dropped in proportion.
     pub typical: u64,
-    /// Whether the probability rises to one from `max` to twice `max` instead of jumping there (Floyd 2000, "gentle").
+    /// Whether the probability rises to one from `max` to twice `max` instead of jumping there
+    /// (Floyd 2000, "gentle").
     pub gentle: bool,
     /// Whether ECN-capable packets are marked instead of dropped early, as long as the average is
     /// below `max` (RFC 3168, section 7).
@@ -55,7 +56,8 @@ impl Red {
         }
     }
 
-    /// Whether the thresholds are in order, the weight is above 0 and at most 1, and typical packets have 1 byte at least.
+    /// Whether the thresholds are in order, the weight is above 0 and at most 1, and typical
+    /// packets have 1 byte at least.
     pub(in crate::link) fn is_possible(&self) -> bool {
         let weighs = self.weight > 0.0 && self.weight <= 1.0;
         self.min < self.max && self.typical > 0 && weighs
@@ -104,8 +106,8 @@ impl RedState {
         self.update_average(waiting, idle, rate);
         let Some(chance) = self.chance(size) else { return Verdict::Keep };
         let count = self.count.map_or(0, |count| count + 1);
-        // Evens out the gaps: they are uniform instead of geometric (section 7 of the paper; counted
-        // as in its Figure 2).
+        // Evens out the gaps: they are uniform instead of geometric (section 7 of the paper;
+        // counted as in its Figure 2).
         let rest = 1.0 - count as f64 * chance;
         let chance = if rest > chance { chance / rest } else { 1.0 };
         let (chosen, verdict) = match self.average >= self.limit() {
@@ -198,7 +200,8 @@ mod tests {
     #[test]
     fn gaps_between_drops_are_uniform_up_to_the_inverse_of_the_probability() {
         let mut red = state(at_once());
-        // Half-way the probability is half a tenth: gaps are 1 to 19 packets, since the count is 1 after a drop.
+        // Half-way the probability is half a tenth: gaps are 1 to 19 packets, since the count is 1
+        // after a drop.
         let (mut gaps, mut gap) = (vec![], 0);
         while gaps.len() < 20_000 {
             gap += 1;
@@ -225,8 +228,8 @@ mod tests {
             let verdicts = (0..1_000).map(|_| red.judge(packets(queue), 1, None, None));
             verdicts.filter(|verdict| *verdict == Verdict::Keep).count()
         };
-        // At 15 the probability is a tenth, and gaps are 5 packets on average; at 18 it is 28 %, and gaps are 1, 2 or 3
-        // packets, 1.83 on average.
+        // At 15 the probability is a tenth, and gaps are 5 packets on average; at 18 it is 28 %,
+        // and gaps are 1, 2 or 3 packets, 1.83 on average.
         let (at_max, above) = (kept(15), kept(18));
         assert!((770..830).contains(&at_max), "{at_max}");
         assert!((420..490).contains(&above), "{above}");

@@ -33,8 +33,8 @@ fn line(queue: &str) -> LinkConfig {
     LinkConfig { rate: Some(rate), queue, discipline, ..LinkConfig::default() }
 }
 
-/// Fates of packets of 1000 bytes that arrived at these times, in microseconds: dropped ones, with the time at which
-/// the queue dropped them, marked ones, and the times of arrival of all others.
+/// Fates of packets of 1000 bytes that arrived at these times, in microseconds: dropped ones, with
+/// the time at which the queue dropped them, marked ones, and the times of arrival of all others.
 #[derive(Debug, Default, PartialEq)]
 struct Fates {
     dropped: Vec<(u64, u64)>,
@@ -93,9 +93,10 @@ fn overload(millis: u64) -> impl Iterator<Item = u64> {
 #[test]
 fn codel_drops_at_the_turns_that_the_control_law_names() {
     let fates = run(line("codel 10000p"), Ecn::NotEct, overload(400));
-    // Packet n comes after n / 2 ms and is dequeued after n ms: packet 10 is the first that waits for 5 ms. An
-    // interval later packet 110 is dequeued. The next drops follow after 100 ms by the roots of 1, 2, 3 and so on,
-    // each at the next dequeue; every drop lets those come one packet earlier.
+    // Packet n comes after n / 2 ms and is dequeued after n ms: packet 10 is the first that waits
+    // for 5 ms. An interval later packet 110 is dequeued. The next drops follow after 100 ms by
+    // the roots of 1, 2, 3 and so on, each at the next dequeue; every drop lets those come one
+    // packet earlier.
     let first = [(110, 110_000), (211, 210_000), (283, 281_000), (342, 339_000), (393, 389_000)];
     assert_eq!(fates.dropped[..5], first);
     assert_eq!(fates.arrived[109..112], [(109, 110_000), (111, 111_000), (112, 112_000)]);
@@ -114,7 +115,8 @@ fn codel_leaves_a_queue_alone_that_waits_less_than_its_target() {
     // Five packets every five milliseconds: no packet waits for longer than 4 ms, for seconds.
     let bursts = (0..5_000).map(|number| number / 5 * 5_000);
     assert_eq!(run(line("codel"), Ecn::NotEct, bursts).dropped, []);
-    // A backlog of one packet is none, however slow the line: here each takes 25 ms and waits for as long.
+    // A backlog of one packet is none, however slow the line: here each takes 25 ms and waits for
+    // as long.
     let slow = LinkConfig { rate: Rate::from_bits_per_second(320_000), ..line("codel") };
     let pairs = (0..200).map(|number| number / 2 * 50_000);
     assert_eq!(run(slow, Ecn::NotEct, pairs).dropped, []);
@@ -130,7 +132,8 @@ fn codel_goes_on_where_it_was_if_the_queue_comes_back_soon() {
         let times: Vec<u64> = of_second.map(|(_, at)| at).collect();
         times[1] - times[0]
     };
-    // Longer than 16 intervals ago it is forgotten, and the second drop comes after a whole interval.
+    // Longer than 16 intervals ago it is forgotten, and the second drop comes after a whole
+    // interval.
     assert_eq!(gap(3_000_000), 100_000);
     assert!(gap(0) <= 50_000, "{}", gap(0));
 }
@@ -213,8 +216,8 @@ fn disciplines_that_contradict_themselves_are_refused() {
     }
 }
 
-/// Offers these packets of `size` bytes at once to an idle line with fq_codel; those that arrive in order, and those that
-/// are dropped.
+/// Offers these packets of `size` bytes at once to an idle line with fq_codel; those that arrive in
+/// order, and those that are dropped.
 fn at_once(queue: &str, packets: impl IntoIterator<Item = (u64, u64)>) -> (Vec<u64>, Vec<u64>) {
     let mut link = Link::new(line(queue), 1, 0).unwrap();
     for (number, size) in packets {
@@ -233,10 +236,12 @@ fn at_once(queue: &str, packets: impl IntoIterator<Item = (u64, u64)>) -> (Vec<u
 
 #[test]
 fn flows_take_turns_of_a_quantum_of_bytes() {
-    // A flow of 1000-byte packets and one of 500-byte packets, the first packet of which is on the line already.
+    // A flow of 1000-byte packets and one of 500-byte packets, the first packet of which is on the
+    // line already.
     let packets = (0..6).map(|n| (n, 1_000)).chain((0..8).map(|n| (1_000 + n, 500)));
     let (arrived, dropped) = at_once("fq_codel quantum=1000B", packets);
-    // Flow 0 has used its quantum with packet 0, so that flow 1 comes first; then both send 1000 bytes in turn.
+    // Flow 0 has used its quantum with packet 0, so that flow 1 comes first; then both send 1000
+    // bytes in turn.
     let turns = [0, 1_000, 1_001, 1, 1_002, 1_003, 2, 1_004, 1_005, 3, 1_006, 1_007, 4, 5];
     assert_eq!((&arrived[..], dropped.len()), (&turns[..], 0));
 }
@@ -306,8 +311,8 @@ fn packets_of_one_flow_stay_in_order_and_everything_is_accounted_for() {
     }
 }
 
-/// The mean number of packets that wait during a minute of a load, in hundredths of the line, behind PIE; and the share
-/// that is dropped.
+/// The mean number of packets that wait during a minute of a load, in hundredths of the line,
+/// behind PIE; and the share that is dropped.
 fn behind_pie(load: u64) -> (f64, f64) {
     let mut link = Link::new(line("pie"), 1, 0).unwrap();
     let (gap, mut sum, mut count) = (100_000 / load, 0, 0);
@@ -326,7 +331,8 @@ fn behind_pie(load: u64) -> (f64, f64) {
 
 #[test]
 fn pie_holds_the_wait_near_its_target_and_drops_what_is_too_much() {
-    // A packet takes 1 ms: the target is 15 packets, or a little more, since what is being sent does not count.
+    // A packet takes 1 ms: the target is 15 packets, or a little more, since what is being sent
+    // does not count.
     for (load, excess) in [(105, 5.0 / 105.0), (125, 0.2), (150, 1.0 / 3.0)] {
         let (waiting, share) = behind_pie(load);
         assert!((10.0..20.0).contains(&waiting), "{load}: {waiting}");
@@ -341,7 +347,8 @@ fn pie_lets_a_burst_pass_after_a_calm_and_marks_what_can_bear_it() {
     assert_eq!(run(line("pie"), Ecn::NotEct, overload(140)).dropped, []);
     let lasting = run(line("pie"), Ecn::NotEct, overload(2_000));
     assert!(lasting.dropped.iter().all(|(_, at)| *at >= 150_000) && lasting.dropped.len() > 100);
-    // Marks do not make this sender slower: the probability rises above a tenth, and then packets are dropped.
+    // Marks do not make this sender slower: the probability rises above a tenth, and then packets
+    // are dropped.
     let slight = |ecn| run(line("pie ecn"), ecn, (0..3_000).map(|number| number * 950));
     let (marked, dropped) = (slight(Ecn::Ect0), slight(Ecn::NotEct));
     assert!(marked.marked.len() > 10 && dropped.marked.is_empty());

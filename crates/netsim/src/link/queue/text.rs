@@ -13,7 +13,8 @@ pub enum QueueLength {
     Packets(usize),
     /// A number of bytes: `150kB`.
     Bytes(u64),
-    /// A multiple of the bandwidth-delay product, the bytes that the rate carries in a round trip: `1.5bdp`.
+    /// A multiple of the bandwidth-delay product, the bytes that the rate carries in a round trip:
+    /// `1.5bdp`.
     Bdp(f64),
 }
 

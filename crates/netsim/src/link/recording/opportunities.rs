@@ -7,7 +7,8 @@ use base::{Instant, Rate};
 /// Bytes that one opportunity carries.
 pub const OPPORTUNITY: u64 = 1500;
 
-/// Times at which 1500 bytes each may leave, as mahimahi records cellular networks (its manual, mm-link).
+/// Times at which 1500 bytes each may leave, as mahimahi records cellular networks (its manual,
+/// mm-link).
 ///
 /// An opportunity carries the packets that wait at its time, several if they are small; a packet
 /// that does not fit continues in the next one. Unused bytes of an opportunity are lost. After the
@@ -87,7 +88,8 @@ pub(in super::super) struct NextOpportunity {
 }
 
 impl NextOpportunity {
-    /// Opportunities of `recorded`, of which the first ones are skipped: the share `share` of its period.
+    /// Opportunities of `recorded`, of which the first ones are skipped: the share `share` of its
+    /// period.
     pub(super) fn new(recorded: Arc<Opportunities>, share: f64) -> NextOpportunity {
         let skipped = (recorded.period as f64 * share) as u128 * 1_000_000;
         NextOpportunity { recorded, skipped, next: 0, at: Instant::ZERO, left: 0 }

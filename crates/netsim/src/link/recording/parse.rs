@@ -9,15 +9,17 @@ use super::{DelaySeries, LossSeries, Opportunities, Recording};
 
 /// Reads a recording in one of three forms; `#` begins a comment.
 ///
-/// Opportunities, as mahimahi has them: a millisecond a line, at which 1500 bytes may leave; lines may repeat.
+/// Opportunities, as mahimahi has them: a millisecond a line, at which 1500 bytes may leave; lines
+/// may repeat.
 ///
-/// Comma-separated values over time, whose first line names the columns: first `time` (with units), `time_s` or `time_ms`,
-/// then `delay` (with units) or `delay_ms`, `lost` (0 or 1), or both. A line holds until the time of the next, the last for as
-/// long as the one before. An empty cell says nothing: what was said before goes on.
+/// Comma-separated values over time, whose first line names the columns: first `time` (with units),
+/// `time_s` or `time_ms`, then `delay` (with units) or `delay_ms`, `lost` (0 or 1), or both. A line
+/// holds until the time of the next, the last for as long as the one before. An empty cell says
+/// nothing: what was said before goes on.
 ///
-/// Samples at a constant interval, without times: the first line names interval and columns, such as `every 55ms: delay_ms`.
-/// After `every packet: lost` each value is for one packet. Where `lost` is the only column, a line may hold many values:
-/// `0001100`.
+/// Samples at a constant interval, without times: the first line names interval and columns, such
+/// as `every 55ms: delay_ms`. After `every packet: lost` each value is for one packet. Where `lost`
+/// is the only column, a line may hold many values: `0001100`.
 ///
 /// ```
 /// # fn main() -> Result<(), netsim::link::ParseLinesError> {

@@ -13,8 +13,8 @@ pub(super) struct Samples<T> {
 }
 
 impl<T: Copy> Samples<T> {
-    /// These samples, in order of time; the last one holds until `end`, at least for a nanosecond. None if there are
-    /// none.
+    /// These samples, in order of time; the last one holds until `end`, at least for a nanosecond.
+    /// None if there are none.
     pub(super) fn new(samples: &[(Duration, T)], end: Duration) -> Option<Samples<T>> {
         let (last, _) = samples.last()?;
         Some(Samples {
@@ -56,7 +56,8 @@ impl<T: Copy> Samples<T> {
 pub struct DelaySeries(Samples<Duration>);
 
 impl DelaySeries {
-    /// Delays from these times on, in order of time, the last of them until `end`; none if there are none.
+    /// Delays from these times on, in order of time, the last of them until `end`; none if there
+    /// are none.
     pub fn new(samples: &[(Duration, Duration)], end: Duration) -> Option<DelaySeries> {
         Samples::new(samples, end).map(DelaySeries)
     }
@@ -71,7 +72,8 @@ impl DelaySeries {
         self.0.values.iter().copied().min().unwrap_or_default()
     }
 
-    /// The delay of a packet that leaves at `time` after the beginning, when a share of the recording was `skipped`.
+    /// The delay of a packet that leaves at `time` after the beginning, when a share of the
+    /// recording was `skipped`.
     pub(super) fn at(&self, time: Duration, skipped: f64, interpolated: bool) -> Duration {
         let samples = &self.0;
         let (place, since) = samples.place(samples.within(time, skipped));
@@ -104,13 +106,14 @@ impl LossSeries {
         (!lost.is_empty()).then_some(LossSeries(Losses::Packets(lost)))
     }
 
-    /// Whether packets are lost from these times on, in order of time, the last until `end`; none if there are none.
+    /// Whether packets are lost from these times on, in order of time, the last until `end`; none
+    /// if there are none.
     pub fn over_time(samples: &[(Duration, bool)], end: Duration) -> Option<LossSeries> {
         Samples::new(samples, end).map(Losses::Times).map(LossSeries)
     }
 
-    /// Whether packet `number` (from 1), which leaves at `time` after the beginning, is lost, when a share of the
-    /// recording was `skipped`.
+    /// Whether packet `number` (from 1), which leaves at `time` after the beginning, is lost, when
+    /// a share of the recording was `skipped`.
     pub(super) fn loses(&self, time: Duration, number: u64, skipped: f64) -> bool {
         match &self.0 {
             Losses::Packets(lost) => {

@@ -48,7 +48,8 @@ fn small_packets_share_an_opportunity_and_large_ones_go_on_in_the_next() {
     for (number, size) in [(0, 700), (1, 700), (2, 700), (3, 1500), (4, 100)] {
         shared.send(ms(0), number, size);
     }
-    // 1400 and 100 of the third at 10 ms, its other 600 and 900 of the fourth at 20 ms; then 600 are left at 30 ms.
+    // 1400 and 100 of the third at 10 ms, its other 600 and 900 of the fourth at 20 ms; then 600
+    // are left at 30 ms.
     assert_eq!(arrivals(&mut shared), [(0, 10.), (1, 10.), (2, 20.), (3, 30.), (4, 30.)]);
     let mut large = link(playing("10\n"));
     large.send(ms(0), 0, 4_500);

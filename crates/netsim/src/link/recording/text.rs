@@ -6,7 +6,8 @@ use base::ParseQuantityError;
 
 use super::Recording;
 
-/// Files of a recording and how they are played: `drive.csv`, `up.trace+delays.csv interpolated shifted`.
+/// Files of a recording and how they are played: `drive.csv`, `up.trace+delays.csv interpolated
+/// shifted`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordingText {
     /// Names of files: one with opportunities, delays or losses, or one of each.
@@ -44,7 +45,8 @@ impl RecordingText {
     /// The recording that links play; `read` returns the recording in a file.
     ///
     /// # Errors
-    /// The error of `read`, and a refusal of two files that both record delays, losses or opportunities.
+    /// The error of `read`, and a refusal of two files that both record delays, losses or
+    /// opportunities.
     pub fn resolve<E: From<String>>(
         &self,
         read: impl Fn(&str) -> Result<Recording, E>,

@@ -1,5 +1,5 @@
-//! The association's tag among those that the script offered. Packets within the association carry it, whatever
-//! INITs came later (RFC 9260, sections 5.2.1, 5.2.2 and 8.5).
+//! The association's tag among those that the script offered. Packets within the association carry
+//! it, whatever INITs came later (RFC 9260, sections 5.2.1, 5.2.2 and 8.5).
 
 /// Chunk types.
 const INIT: u8 = 1;
@@ -36,8 +36,9 @@ impl Agreement {
         }
     }
 
-    /// The tag required in a packet whose first chunk has this type, if only one is valid. The answer to a cookie
-    /// has the cookie's tag; answers to an INIT, and errors, have the tag of the packet that they answer.
+    /// The tag required in a packet whose first chunk has this type, if only one is valid. The
+    /// answer to a cookie has the cookie's tag; answers to an INIT, and errors, have the tag of
+    /// the packet that they answer.
     pub(super) fn required(&self, chunk: Option<u8>) -> Option<u32> {
         match chunk {
             Some(INIT | INIT_ACK | ABORT | ERROR | COOKIE_ECHO) => None,

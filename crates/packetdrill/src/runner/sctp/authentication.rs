@@ -1,4 +1,5 @@
-//! Authenticated chunks (RFC 4895), computed independently, so that the stack does not judge itself.
+//! Authenticated chunks (RFC 4895), computed independently, so that the stack does not judge
+//! itself.
 
 use std::collections::BTreeMap;
 
@@ -45,8 +46,8 @@ impl Keys {
         }
     }
 
-    /// The association's key (section 6.1): the secret, then the numerically smaller of the two vectors, which have
-    /// the same first byte, then the larger.
+    /// The association's key (section 6.1): the secret, then the numerically smaller of the two
+    /// vectors, which have the same first byte, then the larger.
     fn association_key(&self, secret: &[u8]) -> Vec<u8> {
         let order = |vector: &Vec<u8>| (vector.len(), vector.clone());
         let mut vectors = [&self.stack, &self.script];

@@ -19,8 +19,8 @@ const INIT_ACK: u8 = 2;
 const COOKIE_ACK: u8 = 11;
 
 impl Runner<'_, Sctp> {
-    /// Compares the next packet of the stack with a pattern. `next`: the following event; returns whether the
-    /// packet matched that as well.
+    /// Compares the next packet of the stack with a pattern. `next`: the following event; returns
+    /// whether the packet matched that as well.
     pub(super) fn expect(
         &mut self,
         packet: &Packet,
@@ -66,7 +66,8 @@ impl Runner<'_, Sctp> {
         }
     }
 
-    /// Whether a packet bundles the chunks that the script expects in two packets, in a permissible order.
+    /// Whether a packet bundles the chunks that the script expects in two packets, in a permissible
+    /// order.
     fn match_bundle(&mut self, both: &[SctpPacket], found: &Emitted) -> bool {
         self.config.overlooks(Leniency::Bundled)
             && both.iter().any(|wanted| self.match_packet(wanted, found).is_ok())
@@ -98,8 +99,8 @@ impl Runner<'_, Sctp> {
         Ok(found)
     }
 
-    /// Records that the association was replaced: the stack opens one with a tag of its own, or accepts the cookie
-    /// of an INIT ACK that had one (RFC 9260, section 5.2.4, action A).
+    /// Records that the association was replaced: the stack opens one with a tag of its own, or
+    /// accepts the cookie of an INIT ACK that had one (RFC 9260, section 5.2.4, action A).
     fn follow(&mut self, chunks: &[&[u8]]) {
         let Some(chunk) = chunks.first() else { return };
         let is_another = match chunk.first().copied() {
@@ -168,8 +169,8 @@ impl Runner<'_, Sctp> {
         })
     }
 
-    /// Binds the stack's tag and TSNs by its first INIT or INIT ACK; of several INIT ACKs by the last before the
-    /// script returns a cookie, since the cookie is that one's.
+    /// Binds the stack's tag and TSNs by its first INIT or INIT ACK; of several INIT ACKs by the
+    /// last before the script returns a cookie, since the cookie is that one's.
     fn bind(&mut self, pattern: Option<&Element>, chunk: Option<&[u8]>) {
         let (Some(pattern), Some(chunk)) = (pattern, chunk) else { return };
         let is_setup = matches!(pattern.name(), "INIT" | "INIT_ACK");
@@ -184,7 +185,8 @@ impl Runner<'_, Sctp> {
             } else if !self.party.talk.bound_by_init && !self.party.talk.cookie_returned {
                 mapping.unbind();
             } else if mapping.stack_tag() != Some(tag) {
-                // The existing association continues, unless the script returns this INIT ACK's cookie.
+                // The existing association continues, unless the script returns this INIT ACK's
+                // cookie.
                 mapping.offer((pattern.number("tag"), tag), (pattern.number("tsn"), tsn));
                 return;
             }
@@ -195,8 +197,8 @@ impl Runner<'_, Sctp> {
         }
     }
 
-    /// Checks the tag of a packet from the stack: the script's, the one that it reflects, or none (RFC 9260,
-    /// section 8.5).
+    /// Checks the tag of a packet from the stack: the script's, the one that it reflects, or none
+    /// (RFC 9260, section 8.5).
     fn check_tag(
         &self,
         wanted: Option<u32>,
@@ -303,8 +305,8 @@ fn bundle(first: &SctpPacket, next: &Event) -> Option<Vec<SctpPacket>> {
     together.then(|| legal.map(with).collect())
 }
 
-/// Whether one packet may contain the chunks in this order: control chunks before user data, and user data in the
-/// order of TSNs (RFC 9260, section 6.10).
+/// Whether one packet may contain the chunks in this order: control chunks before user data, and
+/// user data in the order of TSNs (RFC 9260, section 6.10).
 fn is_legal_order(chunks: &[Element]) -> bool {
     let is_data = |chunk: &&Element| matches!(chunk.name(), "DATA" | "I_DATA");
     let data = || chunks.iter().skip_while(|chunk| !is_data(chunk));
@@ -322,8 +324,8 @@ fn cookie_of(init_ack: &Element) -> Option<Vec<u8>> {
     }
 }
 
-/// Checks that the Initiate Tag of an INIT or INIT ACK is not 0 (RFC 9260, sections 3.3.2 and 3.3.3), to which no
-/// other number of a script translates.
+/// Checks that the Initiate Tag of an INIT or INIT ACK is not 0 (RFC 9260, sections 3.3.2 and
+/// 3.3.3), to which no other number of a script translates.
 fn offers_a_tag(pattern: Option<&Element>, chunk: Option<&[u8]>) -> Result<(), String> {
     let Some(pattern) = pattern.filter(|one| matches!(one.name(), "INIT" | "INIT_ACK")) else {
         return Ok(());

@@ -36,8 +36,8 @@ pub(super) fn read(message: &IcmpMessage) -> Option<(IcmpError, u32)> {
 }
 
 impl Runner<'_, Sctp> {
-    /// Quotes the minimum that routers quote, ports and tag, and the stack's own tag if the packet was an INIT,
-    /// which has no other.
+    /// Quotes the minimum that routers quote, ports and tag, and the stack's own tag if the packet
+    /// was an INIT, which has no other.
     pub(super) fn inject_icmp(&mut self, message: &IcmpMessage) -> Result<(), Stop> {
         let Some((error, tag)) = read(message) else {
             return Err(Stop::skip("this ICMP message is not supported"));

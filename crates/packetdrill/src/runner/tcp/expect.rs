@@ -42,7 +42,8 @@ impl Runner<'_, Tcp> {
         }
     }
 
-    /// Whether the segment is a bare acknowledgement earlier than in the script, but within the permissible delay.
+    /// Whether the segment is a bare acknowledgement earlier than in the script, but within the
+    /// permissible delay.
     fn is_prompt(&self, found: &WireSegment, at: Instant, due: Due) -> bool {
         found.flags == wire::ACK
             && found.payload.is_empty()
@@ -63,8 +64,8 @@ impl Runner<'_, Tcp> {
         self.emitted.pop_front().ok_or_else(|| Stop::fail("no segment came"))
     }
 
-    /// Parses a packet; addresses, ports and checksum must be correct, and the bytes those that the application
-    /// wrote.
+    /// Parses a packet; addresses, ports and checksum must be correct, and the bytes those that the
+    /// application wrote.
     fn read(&self, pattern: &Packet, found: &Emitted) -> Result<WireSegment, Stop> {
         let hosts = self.party.sockets.hosts;
         let (local, remote) = pattern.addresses.unwrap_or((hosts.local, hosts.remote));
@@ -90,8 +91,8 @@ impl Runner<'_, Tcp> {
         }
     }
 
-    /// Merges consecutive segments until they are as long as the pattern: scripts from systems whose network card
-    /// cuts large segments show what the card was given.
+    /// Merges consecutive segments until they are as long as the pattern: scripts from systems
+    /// whose network card cuts large segments show what the card was given.
     fn gather(
         &mut self,
         pattern: &Packet,

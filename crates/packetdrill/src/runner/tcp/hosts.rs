@@ -5,8 +5,8 @@ use tcp::State;
 use crate::sockets::tcp::Sockets;
 use crate::stop::Stop;
 
-/// Answers ``sockstat … | grep -c STATE | grep N``: N connections are in that state. Returns false if `command` is
-/// not such a query.
+/// Answers ``sockstat … | grep -c STATE | grep N``: N connections are in that state. Returns false
+/// if `command` is not such a query.
 ///
 /// # Errors
 /// The number differs, or the query is not understood.

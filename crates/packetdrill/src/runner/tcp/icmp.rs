@@ -10,8 +10,8 @@ use crate::stop::Stop;
 /// Meaning of a message for the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Meaning {
-    /// `None` if it does not reach a transport protocol or does not concern one (RFC 1122, section 3.2.2; RFC
-    /// 6633).
+    /// `None` if it does not reach a transport protocol or does not concern one (RFC 1122, section
+    /// 3.2.2; RFC 6633).
     error: Option<IcmpError>,
     /// Name of the error in the socket interface.
     errno: &'static str,
@@ -25,8 +25,9 @@ const REFUSED: Report = (Some(IcmpError::NoListener), "ECONNREFUSED");
 const UNREACHABLE: Report = (Some(IcmpError::Unreachable), "EHOSTUNREACH");
 const NOTHING: Report = (None, "");
 
-/// Meaning of a message and of the segment that it quotes, if this crate supports it. A message without a quote is
-/// about the SYN, as in packetdrill itself. Numbers are those of ICMP, not of ICMPv6.
+/// Meaning of a message and of the segment that it quotes, if this crate supports it. A message
+/// without a quote is about the SYN, as in packetdrill itself. Numbers are those of ICMP, not of
+/// ICMPv6.
 pub(super) fn read(message: &IcmpMessage, is_ipv6: bool) -> Option<Meaning> {
     let words: Vec<&str> = message.words.iter().map(String::as_str).collect();
     let (error, errno) = match words.as_slice() {
@@ -49,7 +50,8 @@ pub(super) fn read(message: &IcmpMessage, is_ipv6: bool) -> Option<Meaning> {
     }
 }
 
-/// *Destination unreachable*, by its code (RFC 792, RFC 1812, section 5.2.7.1; RFC 4443, section 3.1).
+/// *Destination unreachable*, by its code (RFC 792, RFC 1812, section 5.2.7.1; RFC 4443, section
+/// 3.1).
 fn unreachable(reason: &str, is_ipv6: bool) -> Option<Report> {
     const SOFT: [&str; 14] = [
         "net_unreachable",
@@ -91,8 +93,8 @@ fn unreachable(reason: &str, is_ipv6: bool) -> Option<Report> {
     }
 }
 
-/// Whether messages of this type do not reach a transport protocol, or may be ignored by one (RFC 1122, section
-/// 3.2.2; RFC 6633).
+/// Whether messages of this type do not reach a transport protocol, or may be ignored by one (RFC
+/// 1122, section 3.2.2; RFC 6633).
 fn reaches_no_transport(kind: &str, is_ipv6: bool) -> bool {
     const NAMES: [&str; 13] = [
         "time_exceeded",

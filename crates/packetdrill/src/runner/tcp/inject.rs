@@ -82,9 +82,9 @@ impl Runner<'_, Tcp> {
         })
     }
 
-    /// Distance of the window's right edge in the script's system beyond the stack's, if a segment is sent there:
-    /// its last byte, or the first outside. FreeBSD rounds its buffer of 65,536 bytes up to whole segments, and
-    /// keeps the window although the header cannot express it.
+    /// Distance of the window's right edge in the script's system beyond the stack's, if a segment
+    /// is sent there: its last byte, or the first outside. FreeBSD rounds its buffer of 65,536
+    /// bytes up to whole segments, and keeps the window although the header cannot express it.
     fn beyond_edge(&mut self, sequence: u32) -> u32 {
         let Some((ack, window)) = self.party.last_ack else { return 0 };
         if !self.config.overlooks(Leniency::WindowEdge) {

@@ -17,7 +17,8 @@ pub(super) struct Pattern<'a> {
 }
 
 impl Runner<'_, Tcp> {
-    /// Compares a segment with a pattern; returns the leniencies that were needed, or the difference.
+    /// Compares a segment with a pattern; returns the leniencies that were needed, or the
+    /// difference.
     pub(super) fn match_segment(
         &mut self,
         pattern: &Pattern<'_>,
@@ -56,7 +57,8 @@ impl Runner<'_, Tcp> {
         }
     }
 
-    /// Whether the script expects a FIN without data again, and an acknowledgement after the FIN is found.
+    /// Whether the script expects a FIN without data again, and an acknowledgement after the FIN is
+    /// found.
     fn is_behind_fin(&self, wanted: &Segment, found: &WireSegment) -> bool {
         wire::flags(&wanted.flags) == wire::FIN | wire::ACK
             && wanted.length == 0
@@ -113,10 +115,11 @@ impl Runner<'_, Tcp> {
         Ok(())
     }
 
-    /// Systems round their buffers to whole segments, and windows to the unit of their scale; some move the right
-    /// edge with each acknowledgement, this stack by whole segments (RFC 9293, section 3.8.6.2.2). If the script's
-    /// window is the whole room, that room rounded otherwise is accepted, and so is the edge advertised before as
-    /// long as less than a whole segment is missing.
+    /// Systems round their buffers to whole segments, and windows to the unit of their scale; some
+    /// move the right edge with each acknowledgement, this stack by whole segments (RFC 9293,
+    /// section 3.8.6.2.2). If the script's window is the whole room, that room rounded
+    /// otherwise is accepted, and so is the edge advertised before as long as less than a whole
+    /// segment is missing.
     fn match_window(
         &self,
         wanted: &Segment,

@@ -1,8 +1,8 @@
 //! Translation between the script's numbers and the stack's.
 //!
-//! Sequence numbers and timestamps of a script are symbolic. The stack's are bound by its SYN; those of the
-//! script's own side are shifted by a seed, so that a script can run with numbers that wrap. Differences between
-//! numbers are preserved.
+//! Sequence numbers and timestamps of a script are symbolic. The stack's are bound by its SYN;
+//! those of the script's own side are shifted by a seed, so that a script can run with numbers that
+//! wrap. Differences between numbers are preserved.
 
 use std::collections::BTreeMap;
 
@@ -53,7 +53,8 @@ impl Numbers {
         self.unbound = true;
     }
 
-    /// The stack's SYN: `script` in the script is `live` on the wire. A retransmitted SYN has no effect.
+    /// The stack's SYN: `script` in the script is `live` on the wire. A retransmitted SYN has no
+    /// effect.
     pub(super) fn stack_begins(&mut self, script: u32, live: u32) {
         if self.unbound {
             self.stack = Some(live.wrapping_sub(script));
@@ -109,8 +110,8 @@ impl Numbers {
         self.seen.get(&script).copied().unwrap_or_else(shifted)
     }
 
-    /// Records a timestamp of the stack, for which the script has `script`. Returns the script's value if its clock
-    /// had run as fast as the stack's since the first.
+    /// Records a timestamp of the stack, for which the script has `script`. Returns the script's
+    /// value if its clock had run as fast as the stack's since the first.
     pub(super) fn note_clock(&mut self, script: u32, live: u32) -> u32 {
         let shift = *self.stack_clock.get_or_insert(live.wrapping_sub(script));
         self.seen.insert(script, live);

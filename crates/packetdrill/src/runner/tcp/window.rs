@@ -1,5 +1,5 @@
-//! Advertised windows of the stack: their size is the stack's choice, but their right edge never moves back (RFC
-//! 9293, section 3.8.6).
+//! Advertised windows of the stack: their size is the stack's choice, but their right edge never
+//! moves back (RFC 9293, section 3.8.6).
 
 use super::wire::{self, WireSegment};
 use crate::script::TcpOption;
@@ -9,8 +9,8 @@ use crate::script::TcpOption;
 pub(super) struct Promise {
     /// Shift of windows after the SYN (RFC 7323, section 2).
     shift: u32,
-    /// Shift that the stack's own SYN offers, until the script's SYN decides whether it counts, and that SYN's
-    /// window.
+    /// Shift that the stack's own SYN offers, until the script's SYN decides whether it counts,
+    /// and that SYN's window.
     offered: Option<(u32, u16)>,
     /// The furthest right edge advertised, on the wire.
     edge: Option<u32>,
@@ -30,8 +30,8 @@ impl Promise {
         }
     }
 
-    /// Records a segment of the script: the answer to the stack's SYN decides whether windows are scaled, and where
-    /// that SYN's window begins.
+    /// Records a segment of the script: the answer to the stack's SYN decides whether windows are
+    /// scaled, and where that SYN's window begins.
     pub(super) fn note_script(&mut self, segment: &WireSegment) {
         if segment.flags & wire::SYN != 0
             && let Some((offered, window)) = self.offered.take()

@@ -1,4 +1,5 @@
-//! Segments on the wire. The runner has its own parser and encoder, so that the stack does not judge itself.
+//! Segments on the wire. The runner has its own parser and encoder, so that the stack does not
+//! judge itself.
 
 use core::fmt;
 use core::net::IpAddr;
@@ -49,8 +50,8 @@ pub(super) fn letters(flags: u16) -> String {
 }
 
 impl WireSegment {
-    /// Encodes the segment, with the checksum over the pseudo header of `source` and `destination` (RFC 9293,
-    /// section 3.1).
+    /// Encodes the segment, with the checksum over the pseudo header of `source` and `destination`
+    /// (RFC 9293, section 3.1).
     pub(super) fn emit(&self, addresses: (IpAddr, IpAddr)) -> Vec<u8> {
         let mut options = Vec::new();
         for option in &self.options {

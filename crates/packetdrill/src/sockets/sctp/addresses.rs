@@ -1,4 +1,5 @@
-//! Socket options for one address of the peer (RFC 6458, sections 8.1.9, 8.1.12 and 8.2.2), and lists of addresses.
+//! Socket options for one address of the peer (RFC 6458, sections 8.1.9, 8.1.12 and 8.2.2), and
+//! lists of addresses.
 
 use crate::sockets::arguments::{Numbers, address_of, integer, is_usual, part};
 use core::net::{IpAddr, SocketAddr};
@@ -28,7 +29,8 @@ fn overhead_of(address: IpAddr, udp_port: u16) -> u16 {
     (ip + udp + COMMON_HEADER) as u16
 }
 
-/// Parses `[192.0.2.1, 192.0.2.2], 2`, a call's second and third argument. `...` and `[...]` mean `usual`.
+/// Parses `[192.0.2.1, 192.0.2.2], 2`, a call's second and third argument. `...` and `[...]` mean
+/// `usual`.
 pub(super) fn addresses(call: &Call, usual: IpAddr) -> Result<Vec<IpAddr>, Stop> {
     let unknown = || Stop::skip("a list of addresses wanted");
     let list = match call.arguments.get(1) {
@@ -70,7 +72,8 @@ impl Sockets {
         Ok(address)
     }
 
-    /// Sets an option for one address of the peer; `None` if it is another option or for all addresses.
+    /// Sets an option for one address of the peer; `None` if it is another option or for all
+    /// addresses.
     pub(super) fn set_address_option(
         &mut self,
         now: Instant,
@@ -123,8 +126,8 @@ impl Sockets {
         Ok(Some(if known { Returned::value(0) } else { Returned::error("EINVAL") }))
     }
 
-    /// sctp_getpaddrs() and sctp_getladdrs() (RFC 6458, sections 9.3 and 9.5): the addresses of an association's
-    /// peer, or its own, and their number.
+    /// sctp_getpaddrs() and sctp_getladdrs() (RFC 6458, sections 9.3 and 9.5): the addresses of an
+    /// association's peer, or its own, and their number.
     pub(super) fn list_addresses(&self, role: Role, call: &Call) -> Result<Outcome, Stop> {
         let number = integer(&call.name, call.arguments.get(1))?;
         let Role::Association(stack, id) = self.association_of(role, Some(number)) else {
@@ -150,8 +153,8 @@ impl Sockets {
         Ok(Outcome::Returned(Returned { value, errno: None, outputs }))
     }
 
-    /// SCTP_PEER_ADDR_PARAMS of one path, or of the association or socket if the script gives none (RFC 6458,
-    /// section 8.1.12).
+    /// SCTP_PEER_ADDR_PARAMS of one path, or of the association or socket if the script gives none
+    /// (RFC 6458, section 8.1.12).
     pub(super) fn peer_address_params(
         &mut self,
         descriptor: i64,

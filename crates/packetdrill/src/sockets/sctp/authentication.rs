@@ -13,8 +13,8 @@ use crate::expression::Expression;
 use crate::stop::Stop;
 
 impl Sockets {
-    /// Sets, selects or deletes a key, or makes a chunk authenticated; `None` if it is another option. The script's
-    /// side knows the secrets.
+    /// Sets, selects or deletes a key, or makes a chunk authenticated; `None` if it is another
+    /// option. The script's side knows the secrets.
     pub(super) fn set_key(
         &mut self,
         descriptor: i64,
@@ -32,7 +32,8 @@ impl Sockets {
                 let chunk = fields.get("sauth_chunk").and_then(|chunk| u8::try_from(*chunk).ok());
                 let chunk =
                     chunk.ok_or_else(|| Stop::skip("SCTP_AUTH_CHUNK without a chunk type"))?;
-                // INIT, INIT ACK, SHUTDOWN COMPLETE and AUTH cannot be authenticated (RFC 4895, section 3.2).
+                // INIT, INIT ACK, SHUTDOWN COMPLETE and AUTH cannot be authenticated (RFC 4895,
+                // section 3.2).
                 if matches!(chunk, 1 | 2 | 14 | 15) {
                     return Ok(Some(Returned::error("EINVAL")));
                 }

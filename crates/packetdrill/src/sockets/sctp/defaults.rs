@@ -1,4 +1,5 @@
-//! Defaults of an application for all its messages (RFC 6458, sections 8.1.13, 8.1.25, 8.1.31 and 8.1.32).
+//! Defaults of an application for all its messages (RFC 6458, sections 8.1.13, 8.1.25, 8.1.31 and
+//! 8.1.32).
 
 use sctp::Reliability;
 
@@ -8,8 +9,8 @@ use crate::expression::Expression;
 use crate::sockets::arguments::{Numbers, integer, part};
 use crate::stop::Stop;
 
-/// Fields of SCTP_DEFAULT_SEND_PARAM, the first four with their equivalents in SCTP_DEFAULT_SNDINFO. The others do
-/// not affect a sent message.
+/// Fields of SCTP_DEFAULT_SEND_PARAM, the first four with their equivalents in
+/// SCTP_DEFAULT_SNDINFO. The others do not affect a sent message.
 const PARAM: [(&str, &str); 8] = [
     ("sinfo_stream", "snd_sid"),
     ("sinfo_flags", "snd_flags"),

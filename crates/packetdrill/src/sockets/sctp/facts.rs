@@ -1,4 +1,5 @@
-//! Facts about the association created last for assertions: `sctpi_…`, modelled on the kernel's `tcpi_…`.
+//! Facts about the association created last for assertions: `sctpi_…`, modelled on the kernel's
+//! `tcpi_…`.
 
 use base::Duration;
 use recovery::PathSnapshot;
@@ -6,8 +7,8 @@ use recovery::PathSnapshot;
 use super::Sockets;
 
 impl Sockets {
-    /// The number called `name`, if it exists now. Times are in microseconds, sizes in bytes; the path is the
-    /// primary one.
+    /// The number called `name`, if it exists now. Times are in microseconds, sizes in bytes; the
+    /// path is the primary one.
     pub(crate) fn fact(&self, name: &str) -> Option<i64> {
         let name = name.strip_prefix("sctpi_")?;
         let stack = self.stacks.last()?;

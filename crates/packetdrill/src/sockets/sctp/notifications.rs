@@ -1,5 +1,5 @@
-//! Notifications that an application subscribed to (RFC 6458, section 6.1; RFC 6525, section 6.1): about
-//! associations, and about reset or added streams.
+//! Notifications that an application subscribed to (RFC 6458, section 6.1; RFC 6525, section 6.1):
+//! about associations, and about reset or added streams.
 
 use crate::sockets::arguments::{Numbers, header};
 use core::net::IpAddr;
@@ -43,7 +43,8 @@ const KINDS: [&str; 11] = [
     AUTHENTICATION,
 ];
 
-/// The fields of SCTP_EVENTS (RFC 6458, section 6.2.1), each with its kind; `None` if it is not supported.
+/// The fields of SCTP_EVENTS (RFC 6458, section 6.2.1), each with its kind; `None` if it is not
+/// supported.
 const EVENTS: [(&str, Option<&str>); 10] = [
     ("sctp_association_event", Some(ASSOC_CHANGE)),
     ("sctp_address_event", Some(PEER_ADDRESS_CHANGE)),
@@ -114,8 +115,8 @@ impl Notification {
         self
     }
 
-    /// The notification's length: the script's if it is valid on some system. A notification that does not fit is
-    /// truncated; returns false in that case.
+    /// The notification's length: the script's if it is valid on some system. A notification that
+    /// does not fit is truncated; returns false in that case.
     fn length(&self, call: &Call, room: usize) -> (i64, bool) {
         let wanted = call.returns.number(&|_| None);
         let room = i64::try_from(room).unwrap_or(i64::MAX);
@@ -192,7 +193,8 @@ fn association_reset(flags: i64) -> Notification {
     Notification::new(ASSOC_RESET, ASSOC_RESET_HEADER, flags, &[20])
 }
 
-/// State change of an association (RFC 6458, section 6.1.1). The supported features are not reported.
+/// State change of an association (RFC 6458, section 6.1.1). The supported features are not
+/// reported.
 fn association_changed(state: &'static str, association: Option<&Association>) -> Notification {
     let (inbound, outbound) = association.map_or((0, 0), |association| {
         (association.inbound_streams(), association.outbound_streams())
@@ -220,8 +222,8 @@ fn streams_changed(flags: i64, association: Option<&Association>) -> Notificatio
 }
 
 impl Sockets {
-    /// An application that subscribes to the acknowledgement of all data is notified at once if no data is
-    /// outstanding (RFC 6458, section 6.1.9). `before`: its previous subscriptions.
+    /// An application that subscribes to the acknowledgement of all data is notified at once if no
+    /// data is outstanding (RFC 6458, section 6.1.9). `before`: its previous subscriptions.
     pub(super) fn tell_at_once(&mut self, descriptor: i64, before: &BTreeSet<&'static str>) {
         let Ok(socket) = self.socket(descriptor) else { return };
         let asks = socket.notifications.contains(SENDER_DRY) && !before.contains(SENDER_DRY);
@@ -233,7 +235,8 @@ impl Sockets {
         }
     }
 
-    /// Drops an endpoint's notifications, from index `from` on, that were not subscribed to when they happened.
+    /// Drops an endpoint's notifications, from index `from` on, that were not subscribed to when
+    /// they happened.
     pub(super) fn drop_unwanted(&mut self, stack: usize, from: usize) {
         let is_of_stack = |role: Role| match role {
             Role::Listening(own) | Role::Many(own) | Role::Association(own, _) => own == stack,
@@ -300,8 +303,8 @@ pub(super) struct Polled {
 }
 
 impl Polled {
-    /// Polls an association: the peer began to shut it down (RFC 6458, section 6.1.5), or all data was acknowledged
-    /// (section 6.1.9).
+    /// Polls an association: the peer began to shut it down (RFC 6458, section 6.1.5), or all data
+    /// was acknowledged (section 6.1.9).
     pub(super) fn look(&mut self, association: &Association) -> Vec<Notification> {
         let stats = association.stats();
         let mut found = Vec::new();
@@ -409,7 +412,8 @@ impl Sockets {
         waiting.remove(next).map(|(_, notification)| notification)
     }
 
-    /// Reads a notification, if any. Notifications come before messages, in the order of the events.
+    /// Reads a notification, if any. Notifications come before messages, in the order of the
+    /// events.
     pub(super) fn receive_notification(
         &mut self,
         (descriptor, role): (i64, Role),

@@ -1,5 +1,5 @@
-//! One-to-many sockets (RFC 6458, section 3): one descriptor for all associations of an endpoint; sending opens
-//! associations.
+//! One-to-many sockets (RFC 6458, section 3): one descriptor for all associations of an endpoint;
+//! sending opens associations.
 
 use crate::sockets::arguments::integer;
 use core::net::IpAddr;
@@ -16,7 +16,8 @@ use crate::stop::Stop;
 pub(super) const FIRST_NUMBER: i64 = 3;
 
 impl Sockets {
-    /// The association of a call on a one-to-many socket: the one with the id, otherwise the last one created.
+    /// The association of a call on a one-to-many socket: the one with the id, otherwise the last
+    /// one created.
     pub(super) fn association_of(&self, role: Role, number: Option<i64>) -> Role {
         let Role::Many(stack) = role else { return role };
         let own = &self.stacks[stack];
@@ -35,8 +36,8 @@ impl Sockets {
         found.map_or(role, |id| Role::Association(stack, *id))
     }
 
-    /// The association of a sent message, by its id or by the peer's address, otherwise the last one created;
-    /// sending opens one.
+    /// The association of a sent message, by its id or by the peer's address, otherwise the last
+    /// one created; sending opens one.
     pub(super) fn open_to_send(
         &mut self,
         now: Instant,

@@ -371,7 +371,8 @@ fn change(
             options.inbound_streams = streams("sinit_max_instreams", options.inbound_streams)?;
             let attempts = small("sinit_max_attempts")?;
             options.max_init_retransmits = attempts.unwrap_or(options.max_init_retransmits);
-            // sinit_max_init_timeo bounds T1, as RTO.Max does here; no script depends on a smaller value.
+            // sinit_max_init_timeo bounds T1, as RTO.Max does here; no script depends on a smaller
+            // value.
         }
         "SCTP_ASSOCINFO" => {
             let limit = small("sasoc_asocmaxrxt")?;
@@ -447,7 +448,8 @@ fn offer(
     Some(())
 }
 
-/// spp_pathmtu is the room of a packet without headers of `overhead` bytes (RFC 6458, section 8.1.12).
+/// spp_pathmtu is the room of a packet without headers of `overhead` bytes (RFC 6458, section
+/// 8.1.12).
 fn change_path(options: &mut AssociationOptions, numbers: &Numbers<'_>, overhead: u16) {
     let number = |key: &str| numbers.get(key).copied().unwrap_or(0);
     let flags = number("spp_flags");

@@ -1,4 +1,5 @@
-//! Outputs of calls that read, besides a message or a notification (RFC 6458, sections 5.3, 8.4 and 9.13).
+//! Outputs of calls that read, besides a message or a notification (RFC 6458, sections 5.3, 8.4 and
+//! 9.13).
 
 use crate::vocabulary::constant;
 use sctp::{Message, Tsn};
@@ -135,7 +136,8 @@ impl Incoming<'_> {
         self.with_association(fields, "rcv_assoc_id")
     }
 
-    /// struct sctp_nxtinfo (section 5.3.6), if there is a next message. Messages are delivered whole.
+    /// struct sctp_nxtinfo (section 5.3.6), if there is a next message. Messages are delivered
+    /// whole.
     fn nxtinfo(&self) -> Option<Fields> {
         let next = self.next?;
         let names: &[&str] =
@@ -166,7 +168,8 @@ impl Incoming<'_> {
         control
     }
 
-    /// Outputs of sctp_recvv(): the requested struct, if there is room for it, its size and its kind.
+    /// Outputs of sctp_recvv(): the requested struct, if there is room for it, its size and its
+    /// kind.
     fn with_info(&self, wants: Wants, room: i64) -> Vec<(usize, Output)> {
         let next = self.nxtinfo().filter(|_| wants.next && room >= NXTINFO_SIZE);
         let both = next.is_some() && room < RCVINFO_SIZE + NXTINFO_SIZE;

@@ -13,8 +13,8 @@ const RESET_STREAM_REQUEST: i64 = 1;
 const RESET_ASSOCIATION_REQUEST: i64 = 2;
 const CHANGE_ASSOCIATION_REQUEST: i64 = 4;
 
-/// SCTP_ENABLE_STREAM_RESET (section 6.3.1): which requests of the peer are granted. A socket that grants any
-/// offers the extension.
+/// SCTP_ENABLE_STREAM_RESET (section 6.3.1): which requests of the peer are granted. A socket that
+/// grants any offers the extension.
 pub(super) fn enable(options: &mut sctp::AssociationOptions, numbers: &Numbers<'_>) -> Option<()> {
     let value = *numbers.get("assoc_value").filter(|value| (0..8).contains(*value))?;
     options.reconfiguration = ReconfigurationPolicy {

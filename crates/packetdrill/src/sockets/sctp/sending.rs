@@ -1,5 +1,5 @@
-//! Description of a sent message in arguments, structs and ancillary data (RFC 6458, sections 5.3, 8.13, 9.7, 9.9
-//! and 9.12).
+//! Description of a sent message in arguments, structs and ancillary data (RFC 6458, sections 5.3,
+//! 8.13, 9.7, 9.9 and 9.12).
 
 use crate::sockets::arguments::{address_of, integer, numbers, part};
 use crate::vocabulary::constant;
@@ -47,7 +47,8 @@ impl Outgoing {
     }
 }
 
-/// The message that a call sends, with the socket's `defaults` for values that the call does not give.
+/// The message that a call sends, with the socket's `defaults` for values that the call does not
+/// give.
 pub(super) fn outgoing(
     call: &Call,
     defaults: impl FnOnce(&mut Outgoing) -> Result<(), Stop>,

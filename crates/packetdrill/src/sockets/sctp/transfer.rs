@@ -119,7 +119,8 @@ impl Sockets {
         }
     }
 
-    /// Delivers as much of a message as there is room for, from `offset` on, and keeps the rest for the next call.
+    /// Delivers as much of a message as there is room for, from `offset` on, and keeps the rest for
+    /// the next call.
     fn deliver(
         &mut self,
         descriptor: i64,

@@ -8,7 +8,8 @@ use super::Output;
 use super::notifications::{Notification, SEND_FAILED, SEND_FAILED_EVENT};
 use super::sending::Outgoing;
 
-/// Bytes of struct sctp_send_failed_event before the message, and of struct sctp_send_failed on FreeBSD and Linux.
+/// Bytes of struct sctp_send_failed_event before the message, and of struct sctp_send_failed on
+/// FreeBSD and Linux.
 const EVENT_LENGTHS: &[i64] = &[32];
 const FAILED_LENGTHS: &[i64] = &[144, 48];
 

@@ -1,9 +1,9 @@
 //! Verification of user data, byte by byte.
 //!
-//! Scripts give the length of messages, not their contents. Here each byte that the application writes is a
-//! function of the message and of its position in it, and each byte that the script sends one of its chunk and of
-//! its position there. The stack must send what was written, each message once and in order, and deliver what
-//! arrived. The check does not rely on the stack.
+//! Scripts give the length of messages, not their contents. Here each byte that the application
+//! writes is a function of the message and of its position in it, and each byte that the script
+//! sends one of its chunk and of its position there. The stack must send what was written, each
+//! message once and in order, and deliver what arrived. The check does not rely on the stack.
 
 mod arrived;
 mod sent_data;
@@ -34,7 +34,8 @@ struct Chunk<'a> {
 }
 
 impl<'a> Chunk<'a> {
-    /// Parses a chunk (RFC 9260, section 3.3.1; RFC 8260, section 2.1); `None` if it carries no user data.
+    /// Parses a chunk (RFC 9260, section 3.3.1; RFC 8260, section 2.1); `None` if it carries no
+    /// user data.
     fn read(bytes: &'a [u8]) -> Option<Chunk<'a>> {
         let word = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
         let (code, flags) = (*bytes.first()?, *bytes.get(1)?);
@@ -117,8 +118,8 @@ impl UserData {
         self.arrived.check(stream, unordered, payload)
     }
 
-    /// The association was replaced or restarted: TSNs have a new meaning, and messages written for the old one may
-    /// be lost.
+    /// The association was replaced or restarted: TSNs have a new meaning, and messages written for
+    /// the old one may be lost.
     pub(crate) fn restart(&mut self) {
         self.sent.restart();
         self.arrived = Arrived::default();

@@ -6,8 +6,8 @@ use tcp::{ConnectionInfo, State};
 use super::{Role, Sockets};
 
 impl Sockets {
-    /// The number called `name`, if it exists now. Times are in microseconds where Linux has them so; windows are
-    /// in segments or bytes, as in the script's system.
+    /// The number called `name`, if it exists now. Times are in microseconds where Linux has them
+    /// so; windows are in segments or bytes, as in the script's system.
     pub(crate) fn fact(&self, now: Instant, name: &str) -> Option<i64> {
         if let Some(number) = state_number(name) {
             return Some(number);

@@ -1,7 +1,7 @@
 //! Calls that carry bytes.
 //!
-//! Scripts give the number of bytes written and read, not the bytes. Here each byte is a function of its position
-//! in the stream, so that a wrong byte, sent or delivered, is found.
+//! Scripts give the number of bytes written and read, not the bytes. Here each byte is a function
+//! of its position in the stream, so that a wrong byte, sent or delivered, is found.
 
 use crate::sockets::arguments::{header, integer, part, refuse_contents};
 use base::Instant;
@@ -82,7 +82,8 @@ impl Sockets {
         Ok(Outcome::Blocks)
     }
 
-    /// Result of a write of which the connection accepts nothing; `why` is `None` without a connection.
+    /// Result of a write of which the connection accepts nothing; `why` is `None` without a
+    /// connection.
     fn refused(
         &mut self,
         id: ConnectionId,
@@ -156,7 +157,8 @@ impl Sockets {
         })
     }
 
-    /// Result of a read without data: the connection's error, which is reported once, or `otherwise`.
+    /// Result of a read without data: the connection's error, which is reported once, or
+    /// `otherwise`.
     fn unreadable(&mut self, id: ConnectionId, otherwise: Outcome) -> Outcome {
         let error = self.status(Role::Connection(id)).and_then(|status| status.error.take());
         error.map_or(otherwise, Returned::error)

@@ -133,13 +133,14 @@ fn a_second_congestion_below_the_plateau_lowers_it_by_fast_convergence() {
 
 #[test]
 fn the_window_follows_the_closed_form_for_minutes() {
-    // So long a path that Reno is far behind: 1000 segments before, 700 after, K = cbrt(750) = 9.0856 s.
+    // So long a path that Reno is far behind: 1000 segments before, 700 after, K = cbrt(750) =
+    // 9.0856 s.
     let mut path = cubic(1000 * MSS, MSS);
     path.on_congestion(congested(1000 * MSS));
     let (w_max, k) = (1000 * MSS, time_to_plateau(1000 * MSS, 700 * MSS, MSS));
     assert_eq!(k, Duration::from_micros(9_085_602));
-    // The window approaches the curve's value one round trip later, so it is between the curve and that value, or
-    // at most one round trip behind.
+    // The window approaches the curve's value one round trip later, so it is between the curve and
+    // that value, or at most one round trip behind.
     let mut samples = 0;
     run(&mut path, Instant::ZERO, Duration::from_secs(40), |t, cwnd| {
         if t > Duration::from_secs(1) {

@@ -7,7 +7,8 @@ fn millis(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-/// Rounds of `samples` acknowledgements with the same round-trip time each, and the growth of the window by each.
+/// Rounds of `samples` acknowledgements with the same round-trip time each, and the growth of the
+/// window by each.
 struct Rounds {
     hystart: HyStart,
     acknowledged: u64,
@@ -22,7 +23,8 @@ impl Rounds {
         self.round_of(&vec![rtt; samples])
     }
 
-    /// A round with the round-trip time of each acknowledgement, and the growth of the window by each.
+    /// A round with the round-trip time of each acknowledgement, and the growth of the window by
+    /// each.
     fn round_of(&mut self, rtts: &[Duration]) -> Vec<u64> {
         let samples = rtts.len() as u64;
         let next_unit = self.acknowledged + samples * MSS;

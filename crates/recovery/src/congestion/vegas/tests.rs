@@ -170,7 +170,8 @@ fn a_round_without_a_measurement_compares_nothing() {
 
 #[test]
 fn what_is_queued_is_of_what_was_in_flight() {
-    // Half of the round trip is queueing: 10 packets of a full window, and one of the two in flight.
+    // Half of the round trip is queueing: 10 packets of a full window, and one of the two in
+    // flight.
     for (peak, after) in [(20, 19), (2, 20)] {
         let mut path = vegas(20 * MSS, MSS);
         path.base_rtt = Some(Duration::from_millis(100));

@@ -1,4 +1,5 @@
-//! The ledger against a naive model that keeps everything in plain vectors and recomputes every answer.
+//! The ledger against a naive model that keeps everything in plain vectors and recomputes every
+//! answer.
 
 use core::ops::Range;
 
@@ -99,7 +100,8 @@ struct Twin {
     model: Model,
     now: Instant,
     last_ack: AckReport,
-    /// The model's number of the latest packet that the last acknowledgement found delivered, per path.
+    /// The model's number of the latest packet that the last acknowledgement found delivered, per
+    /// path.
     last_largest: [Option<usize>; 2],
     reneged: bool,
 }
@@ -115,8 +117,8 @@ enum Step {
         len: u8,
         weight: u16,
     },
-    /// The cumulative point advances by up to `advance` units; each set bit of `gaps` is a unit that arrived beyond
-    /// it. If `renege`, earlier reports that are not in `gaps` are revoked.
+    /// The cumulative point advances by up to `advance` units; each set bit of `gaps` is a unit
+    /// that arrived beyond it. If `renege`, earlier reports that are not in `gaps` are revoked.
     Ack {
         advance: u8,
         gaps: u32,
@@ -331,7 +333,8 @@ impl Twin {
         }
     }
 
-    /// The peer revoked the reports of these units: units of the same packet are in flight together again.
+    /// The peer revoked the reports of these units: units of the same packet are in flight together
+    /// again.
     fn take_back(&mut self, revoked: Vec<u64>) {
         let mut last = None;
         for start in revoked {
@@ -439,7 +442,8 @@ impl Twin {
         true
     }
 
-    /// Compares every answer of the ledger with the model's, and the ledger's lists with each other.
+    /// Compares every answer of the ledger with the model's, and the ledger's lists with each
+    /// other.
     fn compare(&self) {
         for path in PATHS {
             assert_eq!(self.ledger.flight(path), self.model.flight(path), "path {path}");
@@ -464,8 +468,8 @@ impl Twin {
         }
     }
 
-    /// No unit is forgotten: each unit that the cumulative point has not passed is in a packet in flight, reported
-    /// by gap, or waiting for retransmission.
+    /// No unit is forgotten: each unit that the cumulative point has not passed is in a packet in
+    /// flight, reported by gap, or waiting for retransmission.
     fn check_units(&self) {
         let open: Vec<&ModelUnit> =
             self.model.units.iter().filter(|unit| unit.fate != Fate::Acked).collect();

@@ -131,7 +131,8 @@ fn behind_a_hole_a_retransmission_is_not_delivered_much_sooner_than_the_packet_b
 #[test]
 fn a_retransmission_that_is_lost_is_found_by_what_was_sent_after_it() {
     let mut rack = Rack::default();
-    // Packet 0 is lost, retransmitted as packet 4 at 120 ms, and lost again; packet 5, sent at 130 ms, arrives.
+    // Packet 0 is lost, retransmitted as packet 4 at 120 ms, and lost again; packet 5, sent at 130
+    // ms, arrives.
     rack.on_delivered(at(230), delivery(5, 130, false), MIN_RTT);
     assert_eq!(rack.deadline(4, at(120), Duration::ZERO), Some(at(220)));
 }

@@ -8,7 +8,8 @@ fn policies() -> Vec<RecoveryPolicy> {
     sctp.chain(tcp).chain([strange()]).collect()
 }
 
-/// A policy of which no field is as in the preset `rfc`, those that are not named here by their samples.
+/// A policy of which no field is as in the preset `rfc`, those that are not named here by their
+/// samples.
 fn strange() -> RecoveryPolicy {
     let mut policy = RecoveryPolicy::sctp_rfc();
     for field in FIELDS {
@@ -94,8 +95,8 @@ fn strange() -> RecoveryPolicy {
     policy
 }
 
-/// A field that another test would pass over, because `strange` lacks a value of its own for it, is missing from
-/// `policy/samples.rs`.
+/// A field that another test would pass over, because `strange` lacks a value of its own for it, is
+/// missing from `policy/samples.rs`.
 #[test]
 fn every_field_has_a_value_that_the_preset_rfc_lacks() {
     let (rfc, strange) = (RecoveryPolicy::sctp_rfc(), strange());
@@ -116,8 +117,8 @@ fn the_fields_of_a_policy_make_it_of_any_other() {
     }
 }
 
-/// Whatever stands between the names of the fields in the output of `Debug` is a field too: a field that is added
-/// to a policy but not to the table changes the number.
+/// Whatever stands between the names of the fields in the output of `Debug` is a field too: a field
+/// that is added to a policy but not to the table changes the number.
 #[test]
 fn no_field_is_missing_from_the_table() {
     let written = format!("{:?}", strange());
@@ -132,7 +133,8 @@ fn no_field_is_missing_from_the_table() {
     // Two numbers each in five ratios, two in a detector, three in Vegas, one in an interval.
     assert_eq!(count(&values), 8);
     let nested = count(&structs) + count(&more) - 1;
-    // A policy's name stands before the struct that it is, except for that of the bundling, which is a field.
+    // A policy's name stands before the struct that it is, except for that of the bundling, which
+    // is a field.
     assert_eq!(names - (5 * 2 + 2 + 3 + 1) - (nested - 1), FIELDS.len(), "{written}");
 }
 

@@ -7,8 +7,8 @@ use crate::authentication::{AuthenticationOptions, KeyError};
 use crate::wire::KeyId;
 
 impl AssociationMut<'_> {
-    /// Adds or replaces a secret that both applications share, under their common number (SCTP_AUTH_KEY). Key 0
-    /// exists from the start, and is empty.
+    /// Adds or replaces a secret that both applications share, under their common number
+    /// (SCTP_AUTH_KEY). Key 0 exists from the start, and is empty.
     ///
     /// # Errors
     /// [`KeyError::NoAssociation`].
@@ -33,10 +33,12 @@ impl AssociationMut<'_> {
         })
     }
 
-    /// Deletes a shared key (SCTP_AUTH_DELETE_KEY): chunks that the peer authenticates with it are dropped.
+    /// Deletes a shared key (SCTP_AUTH_DELETE_KEY): chunks that the peer authenticates with it are
+    /// dropped.
     ///
     /// # Errors
-    /// [`KeyError`]; the active key cannot be deleted, and neither can one that queued or outstanding messages use.
+    /// [`KeyError`]; the active key cannot be deleted, and neither can one that queued or
+    /// outstanding messages use.
     pub fn remove_shared_key(&mut self, key: KeyId) -> Result<(), KeyError> {
         let association = self.endpoint.table.get_mut(self.id).ok_or(KeyError::NoAssociation)?;
         let is_named = association.names_key(key);

@@ -27,10 +27,11 @@ impl AssociationMut<'_> {
         self.queue(now, |association| association.send(now, stream, ppid, payload, options))
     }
 
-    /// Queues a part of a message: further parts follow on the same stream until one is the `end_of_record`
-    /// (SCTP_EXPLICIT_EOR of RFC 6458, section 8.1.26). Payload protocol and options are those of the first part.
-    /// Without [interleaving](crate::Extensions::INTERLEAVING), no other message is sent between its first byte and
-    /// its end.
+    /// Queues a part of a message: further parts follow on the same stream until one is the
+    /// `end_of_record` (SCTP_EXPLICIT_EOR of RFC 6458, section 8.1.26). Payload protocol and
+    /// options are those of the first part.
+    /// Without [interleaving](crate::Extensions::INTERLEAVING), no other message is sent between
+    /// its first byte and its end.
     ///
     /// # Errors
     /// See [`SendError`]; nothing is queued in that case. Each part needs at least one byte.
@@ -71,10 +72,10 @@ impl AssociationMut<'_> {
         sent
     }
 
-    /// Abandons the message of `stream` whose parts were queued without an end; if it was abandoned before
-    /// ([`SendError::Abandoned`]), it need not be completed any more. Returns false if there is none, or if part of
-    /// it was sent and the association has no [partial reliability](crate::Extensions::PARTIAL_RELIABILITY): then
-    /// it can only be completed.
+    /// Abandons the message of `stream` whose parts were queued without an end; if it was abandoned
+    /// before ([`SendError::Abandoned`]), it need not be completed any more. Returns false if
+    /// there is none, or if part of it was sent and the association has no [partial
+    /// reliability](crate::Extensions::PARTIAL_RELIABILITY): then it can only be completed.
     pub fn abandon_open(&mut self, stream: StreamId) -> bool {
         self.ask(|association, _| association.abandon_open(stream))
     }

@@ -9,22 +9,24 @@ use crate::reconfigure::error::ReconfigureError;
 use crate::wire::StreamId;
 
 impl AssociationMut<'_> {
-    /// Sets the priority of a stream's messages under [`Scheduler::Priority`](crate::Scheduler): smaller values are
-    /// sent first. Default: [`DEFAULT_STREAM_VALUE`](crate::DEFAULT_STREAM_VALUE).
+    /// Sets the priority of a stream's messages under [`Scheduler::Priority`](crate::Scheduler):
+    /// smaller values are sent first. Default:
+    /// [`DEFAULT_STREAM_VALUE`](crate::DEFAULT_STREAM_VALUE).
     pub fn set_stream_priority(&mut self, stream: StreamId, priority: u16) {
         self.run(|association, _| association.set_stream_priority(stream, priority));
     }
 
-    /// Sets the weight of a stream under [`Scheduler::WeightedFair`](crate::Scheduler), at least 1. Default:
-    /// [`DEFAULT_STREAM_VALUE`](crate::DEFAULT_STREAM_VALUE).
+    /// Sets the weight of a stream under [`Scheduler::WeightedFair`](crate::Scheduler), at least 1.
+    /// Default: [`DEFAULT_STREAM_VALUE`](crate::DEFAULT_STREAM_VALUE).
     pub fn set_stream_weight(&mut self, stream: StreamId, weight: u16) {
         self.run(|association, _| association.set_stream_weight(stream, weight));
     }
 
-    /// Resets streams to SSN 0; an empty list means all. Messages accepted before arrive before the reset; later
-    /// ones wait for it. [`ReconfigurationEvent::StreamsReset`](crate::ReconfigurationEvent::StreamsReset) or
-    /// [`ReconfigurationEvent::Refused`](crate::ReconfigurationEvent::Refused) follows, for incoming streams if and
-    /// when the peer agrees.
+    /// Resets streams to SSN 0; an empty list means all. Messages accepted before arrive before the
+    /// reset; later ones wait for it.
+    /// [`ReconfigurationEvent::StreamsReset`](crate::ReconfigurationEvent::StreamsReset) or
+    /// [`ReconfigurationEvent::Refused`](crate::ReconfigurationEvent::Refused) follows, for
+    /// incoming streams if and when the peer agrees.
     ///
     /// # Errors
     /// [`ReconfigureError`]; nothing is changed in that case.
@@ -37,7 +39,8 @@ impl AssociationMut<'_> {
         self.reconfigure(|association| association.reset_streams(now, direction, streams))
     }
 
-    /// Resets all streams to SSN 0, with new TSNs on both sides. Earlier messages are acknowledged first.
+    /// Resets all streams to SSN 0, with new TSNs on both sides. Earlier messages are acknowledged
+    /// first.
     /// [`ReconfigurationEvent::AssociationReset`](crate::ReconfigurationEvent::AssociationReset) or
     /// [`ReconfigurationEvent::Refused`](crate::ReconfigurationEvent::Refused) follows.
     ///

@@ -39,7 +39,8 @@ impl Reconfiguration {
         context.actions.push(Action::Request);
     }
 
-    /// Whether the reset that the peer requested by `request` leaves at once, so that it is the answer.
+    /// Whether the reset that the peer requested by `request` leaves at once, so that it is the
+    /// answer.
     pub(in crate::reconfigure) fn answers_at_once(
         &mut self,
         request: Rsn,
@@ -50,9 +51,9 @@ impl Reconfiguration {
         context.is_established && self.requests.can_answer(request, cumulative)
     }
 
-    /// The Re-configuration Timer expired: repeats the requests with back-off. Returns whether that counts as an
-    /// error, or `None` if they are not repeated: no data is sent any more, and the shutdown continues without an
-    /// answer.
+    /// The Re-configuration Timer expired: repeats the requests with back-off. Returns whether that
+    /// counts as an error, or `None` if they are not repeated: no data is sent any more, and
+    /// the shutdown continues without an answer.
     pub(crate) fn on_request_timeout(
         &mut self,
         now: Instant,
@@ -73,8 +74,9 @@ impl Reconfiguration {
         Some(counts)
     }
 
-    /// Whether DATA that arrives now may belong after a reset of the association that this side does not know yet,
-    /// because the answer to its request was lost. Such DATA counts as lost; the peer retransmits it.
+    /// Whether DATA that arrives now may belong after a reset of the association that this side
+    /// does not know yet, because the answer to its request was lost. Such DATA counts as lost;
+    /// the peer retransmits it.
     pub(crate) fn refuses_data(&mut self, opens_a_gap: bool) -> bool {
         self.requests.may_be_reset_by_peer(opens_a_gap)
     }
@@ -91,8 +93,8 @@ impl Reconfiguration {
         if !outstanding.requests.iter().any(|numbered| numbered.number == response) {
             return;
         }
-        // It arrived on the present path of control chunks. A peer that repeatedly asks to wait for data does not
-        // thereby prove that it receives data.
+        // It arrived on the present path of control chunks. A peer that repeatedly asks to wait for
+        // data does not thereby prove that it receives data.
         if result != ReconfigResult::IN_PROGRESS || outstanding.attempts > 0 {
             context.actions.push(Action::Alive(now));
         }
@@ -154,9 +156,9 @@ fn on_done(request: &Request, context: &mut Context<'_>) {
 /// The peer reset the association: resets all streams and TSNs of this side too.
 fn restart((peer_tsn, own_tsn): (Tsn, Tsn), context: &mut Context<'_>) {
     if context.rx.went_past(peer_tsn) {
-        // The network delayed the request, delivered it again after the peer had asked to wait, and lost the
-        // answer: data from after the reset was acknowledged as data from before it, under reused numbers. This
-        // cannot be corrected.
+        // The network delayed the request, delivered it again after the peer had asked to wait, and
+        // lost the answer: data from after the reset was acknowledged as data from before
+        // it, under reused numbers. This cannot be corrected.
         const WHAT: &str = "data from after an association reset was taken for earlier";
         return context.actions.push(Action::Violation(WHAT));
     }

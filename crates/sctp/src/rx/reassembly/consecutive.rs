@@ -1,10 +1,12 @@
-//! Reassembly of messages whose fragments have consecutive TSNs: DATA (RFC 9260, sections 6.6, 6.7 and 6.9).
+//! Reassembly of messages whose fragments have consecutive TSNs: DATA (RFC 9260, sections 6.6, 6.7
+//! and 6.9).
 //!
-//! Data that arrives in the order of TSNs never touches a tree: a whole message goes straight to the queue of those
-//! ready, a fragment to the one message under construction. Only chunks beyond a missing TSN are *held*, in the
-//! order of their TSNs. Chunks of one message with consecutive TSNs form a *run*; the first and the last chunk of a
-//! run know each other, so that a chunk joins its neighbours, and a whole message is noticed, without a walk over
-//! the run. A whole message is delivered from beyond the gap if it is unordered or the next of its stream; until
+//! Data that arrives in the order of TSNs never touches a tree: a whole message goes straight to
+//! the queue of those ready, a fragment to the one message under construction. Only chunks beyond a
+//! missing TSN are *held*, in the order of their TSNs. Chunks of one message with consecutive TSNs
+//! form a *run*; the first and the last chunk of a run know each other, so that a chunk joins its
+//! neighbours, and a whole message is noticed, without a walk over the run. A whole message is
+//! delivered from beyond the gap if it is unordered or the next of its stream; until
 //! then its chunks stay held, so that they may be dropped if room is needed (section 6.2).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -93,9 +95,9 @@ impl Consecutive {
         self.append(inbox, tsn, data)
     }
 
-    /// Accepts the held chunks that the cumulative TSN ack point has reached. None belongs to a message that still
-    /// waits: its predecessor, reached before, has delivered it. (If the peer abandoned the predecessor, the
-    /// message does not wait any more.)
+    /// Accepts the held chunks that the cumulative TSN ack point has reached. None belongs to a
+    /// message that still waits: its predecessor, reached before, has delivered it. (If the
+    /// peer abandoned the predecessor, the message does not wait any more.)
     pub(super) fn take_reached(&mut self, inbox: &mut Inbox, cumulative: u64) -> Result<(), Fault> {
         while let Some(beyond) = &mut self.beyond
             && let Some((tsn, data)) = beyond.take_reached(cumulative)
@@ -120,8 +122,9 @@ impl Consecutive {
         dropped
     }
 
-    /// The peer abandoned what is missing up to TSN `to` (RFC 3758, section 3.6). A run of held chunks below it is
-    /// a whole message, which nothing delays any more, or one that will never be complete.
+    /// The peer abandoned what is missing up to TSN `to` (RFC 3758, section 3.6). A run of held
+    /// chunks below it is a whole message, which nothing delays any more, or one that will
+    /// never be complete.
     pub(super) fn skip(
         &mut self,
         inbox: &mut Inbox,
@@ -232,8 +235,8 @@ impl Consecutive {
         }
     }
 
-    /// Delivers a message without a missing TSN before it. If it is ordered, it is the next of its stream, since
-    /// its predecessors have lower TSNs or were abandoned.
+    /// Delivers a message without a missing TSN before it. If it is ordered, it is the next of its
+    /// stream, since its predecessors have lower TSNs or were abandoned.
     fn deliver_in_order(&mut self, inbox: &mut Inbox, message: Message) -> Result<(), Fault> {
         let (stream, unordered) = (message.stream, message.unordered);
         if !unordered && !inbox.streams.take_next(stream, message.mid) {

@@ -1,9 +1,10 @@
-//! Reassembly of messages whose fragments may alternate with those of others: I-DATA (RFC 8260, section 2).
+//! Reassembly of messages whose fragments may alternate with those of others: I-DATA (RFC 8260,
+//! section 2).
 //!
-//! A fragment identifies its message by stream, U bit and MID, and its position by FSN, so that any number of
-//! messages can be under construction. All fragments are in one tree, those of a message side by side in their
-//! order. A message is complete when the last fragment is known and the number of fragments matches its FSN,
-//! without a walk over them.
+//! A fragment identifies its message by stream, U bit and MID, and its position by FSN, so that any
+//! number of messages can be under construction. All fragments are in one tree, those of a message
+//! side by side in their order. A message is complete when the last fragment is known and the
+//! number of fragments matches its FSN, without a walk over them.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -166,7 +167,8 @@ impl Interleaved {
         Some(tsn)
     }
 
-    /// The peer abandoned messages (section 2.3.1). Complete ones among them are delivered: they waited for others.
+    /// The peer abandoned messages (section 2.3.1). Complete ones among them are delivered: they
+    /// waited for others.
     pub(super) fn skip(&mut self, inbox: &mut Inbox, skipped: impl Iterator<Item = Skipped>) {
         for Skipped { stream, unordered, mid } in skipped {
             if !inbox.streams.contains(stream) {
@@ -357,7 +359,8 @@ impl Interleaved {
         payload
     }
 
-    /// Drops messages `first` to `last` of a stream, whose numbers may wrap, and delivers those that are complete.
+    /// Drops messages `first` to `last` of a stream, whose numbers may wrap, and delivers those
+    /// that are complete.
     fn give_up(
         &mut self,
         inbox: &mut Inbox,

@@ -33,7 +33,8 @@ fn skip(stream: u16, mid: u32) -> Skipped {
     Skipped { stream: StreamId(stream), unordered: false, mid: Mid(mid) }
 }
 
-/// Passes a packet with a FORWARD-TSN at `millis`; returns whether its SACK is due then, and sends that.
+/// Passes a packet with a FORWARD-TSN at `millis`; returns whether its SACK is due then, and sends
+/// that.
 fn forward(receiver: &mut Receiver, millis: u64, offset: u32, skips: &[Skipped]) -> bool {
     let now = Instant::from_millis(millis);
     let tsn = Tsn(START).advance(offset);
@@ -247,7 +248,8 @@ impl Sender {
         Sender { plans, chunks, mids, given_up: BTreeSet::new(), interleaving }
     }
 
-    /// The point up to which all missing chunks were abandoned, as a number of chunks, and the messages that it skips.
+    /// The point up to which all missing chunks were abandoned, as a number of chunks, and the
+    /// messages that it skips.
     fn advanced(&self, cumulative: usize) -> (usize, Vec<Skipped>) {
         let abandoned = |at: &usize| self.given_up.contains(&self.chunks[*at].0);
         let end = (cumulative..self.chunks.len()).take_while(abandoned).last();
@@ -269,7 +271,8 @@ impl Sender {
     }
 }
 
-/// The naive receiver: the chunks that were accepted, and the messages that lost a part permanently.
+/// The naive receiver: the chunks that were accepted, and the messages that lost a part
+/// permanently.
 #[derive(Default)]
 struct Model {
     taken: BTreeSet<usize>,
@@ -314,7 +317,8 @@ impl Model {
         Ok(())
     }
 
-    /// Checks that, with all ready messages delivered, no complete message is held that waits for nothing.
+    /// Checks that, with all ready messages delivered, no complete message is held that waits for
+    /// nothing.
     fn check(&self, sender: &Sender) -> Result<(), TestCaseError> {
         let mut blocked = BTreeSet::new();
         for (index, (stream, unordered, _)) in sender.plans.iter().enumerate() {

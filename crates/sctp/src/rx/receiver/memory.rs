@@ -38,8 +38,8 @@ impl Receiver {
         Received { unread, behind_holes, own }
     }
 
-    /// Drops data beyond a missing TSN and returns its payload in bytes: the peer keeps data that only gap ack
-    /// blocks reported (RFC 9260, section 6.2), and learns of it at once.
+    /// Drops data beyond a missing TSN and returns its payload in bytes: the peer keeps data that
+    /// only gap ack blocks reported (RFC 9260, section 6.2), and learns of it at once.
     pub(crate) fn give_up_behind_holes(&mut self, now: Instant) -> u64 {
         let before = self.reassembly.inbox().bytes();
         while let Some(dropped) = self.reassembly.drop_highest() {
@@ -49,9 +49,10 @@ impl Receiver {
         (before - self.reassembly.inbox().bytes()) as u64
     }
 
-    /// The buffer behind the advertised window: once memory is scarce, only the minimum of every association. RFC
-    /// 9260, section 3.3.2, demands that the buffer itself is kept for the association, and allows SACKs to report
-    /// less: data sent into an earlier, larger window is still accepted, until memory is exhausted.
+    /// The buffer behind the advertised window: once memory is scarce, only the minimum of every
+    /// association. RFC 9260, section 3.3.2, demands that the buffer itself is kept for the
+    /// association, and allows SACKs to report less: data sent into an earlier, larger window
+    /// is still accepted, until memory is exhausted.
     pub(super) fn buffer_to_advertise(&self) -> u32 {
         match self.scarcity {
             MemoryState::Ease => self.buffer,
@@ -59,8 +60,8 @@ impl Receiver {
         }
     }
 
-    /// Whether there is memory for a chunk of `length` bytes, which is the next (`in_order`) or lies beyond a
-    /// missing TSN. The minimum of every association is always available.
+    /// Whether there is memory for a chunk of `length` bytes, which is the next (`in_order`) or
+    /// lies beyond a missing TSN. The minimum of every association is always available.
     #[inline]
     pub(super) fn has_memory(&self, length: usize, in_order: bool) -> bool {
         match self.scarcity {

@@ -5,8 +5,8 @@ use crate::rx::tracker::TsnTracker;
 use crate::wire::ids::{StreamId, Tsn};
 
 impl Receiver {
-    /// Whether the cumulative TSN ack point has reached `tsn`: a request to reset streams, whose sender's last
-    /// assigned TSN this is, is only performed then (section 5.2.2).
+    /// Whether the cumulative TSN ack point has reached `tsn`: a request to reset streams, whose
+    /// sender's last assigned TSN this is, is only performed then (section 5.2.2).
     pub(crate) fn has_reached(&self, tsn: Tsn) -> bool {
         self.tracker.unwrap(tsn) <= self.tracker.cumulative()
     }
@@ -26,7 +26,8 @@ impl Receiver {
         self.reassembly.inbox().streams.count()
     }
 
-    /// Resets the next ordered message of each of `streams`, or of all if the list is empty, to number 0.
+    /// Resets the next ordered message of each of `streams`, or of all if the list is empty, to
+    /// number 0.
     pub(crate) fn reset_inbound(&mut self, streams: &[StreamId]) -> Result<(), Fault> {
         if streams.is_empty() {
             return self.reassembly.reset_all();
@@ -39,8 +40,8 @@ impl Receiver {
         self.reassembly.add_streams(count);
     }
 
-    /// Makes `tsn` the peer's next TSN, and resets its message numbers in all streams to 0. Missing data will not
-    /// arrive (section 5.2.4: as if a FORWARD-TSN abandoned all of it).
+    /// Makes `tsn` the peer's next TSN, and resets its message numbers in all streams to 0. Missing
+    /// data will not arrive (section 5.2.4: as if a FORWARD-TSN abandoned all of it).
     pub(crate) fn restart_at(&mut self, tsn: Tsn) -> Result<(), Fault> {
         self.reassembly.flush()?;
         self.reassembly.reset_all()?;

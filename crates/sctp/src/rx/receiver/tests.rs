@@ -316,7 +316,8 @@ impl Judge {
 }
 
 impl Judge {
-    /// Checks that, with all ready messages delivered, only missing predecessors hold complete messages back.
+    /// Checks that, with all ready messages delivered, only missing predecessors hold complete
+    /// messages back.
     fn judge_rest(
         &self,
         plans: &[Plan],

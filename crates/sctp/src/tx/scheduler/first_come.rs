@@ -1,4 +1,5 @@
-//! First come, first served (RFC 8260, section 3.1): a stream's rank is the age of its oldest message.
+//! First come, first served (RFC 8260, section 3.1): a stream's rank is the age of its oldest
+//! message.
 
 use super::rank::Rank;
 

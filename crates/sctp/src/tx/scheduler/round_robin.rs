@@ -1,4 +1,5 @@
-//! Round robin (RFC 8260, sections 3.2 and 3.3): a stream that was served goes to the end of the queue.
+//! Round robin (RFC 8260, sections 3.2 and 3.3): a stream that was served goes to the end of the
+//! queue.
 
 use super::rank::{Clock, Rank};
 

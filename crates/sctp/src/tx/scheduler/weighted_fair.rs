@@ -1,7 +1,7 @@
-//! Fair bandwidth and weighted fair queueing (RFC 8260, sections 3.5 and 3.6) as start-time fair queueing (Goyal,
-//! Vin, Cheng 1996): a stream's rank is the virtual time at which its next fragment would begin if it had a share
-//! of its own. Serving it advances its rank by bytes over weight, and the virtual time is the rank of the stream
-//! served last.
+//! Fair bandwidth and weighted fair queueing (RFC 8260, sections 3.5 and 3.6) as start-time fair
+//! queueing (Goyal, Vin, Cheng 1996): a stream's rank is the virtual time at which its next
+//! fragment would begin if it had a share of its own. Serving it advances its rank by bytes over
+//! weight, and the virtual time is the rank of the stream served last.
 
 use super::rank::{Clock, Rank};
 

@@ -1,4 +1,5 @@
-//! Messages that the application passes in parts (explicit end of record: RFC 6458, section 8.1.26).
+//! Messages that the application passes in parts (explicit end of record: RFC 6458, section
+//! 8.1.26).
 
 use base::Instant;
 use bytes::Bytes;

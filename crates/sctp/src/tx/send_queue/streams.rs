@@ -1,12 +1,13 @@
-//! The streams of a send queue: their number, scheduling and reset (RFC 8260, section 4.3.3; RFC 6525, section 5).
+//! The streams of a send queue: their number, scheduling and reset (RFC 8260, section 4.3.3; RFC
+//! 6525, section 5).
 
 use super::{Queued, SendQueue, WaitingMessage};
 use crate::tx::scheduler::StreamValue;
 use crate::wire::ids::StreamId;
 
 impl SendQueue {
-    /// Sets the negotiated number of outbound streams; returns whether messages were dropped because their stream
-    /// does not exist (RFC 9260, section 5.1.1).
+    /// Sets the negotiated number of outbound streams; returns whether messages were dropped
+    /// because their stream does not exist (RFC 9260, section 5.1.1).
     pub(crate) fn set_streams(&mut self, outbound_streams: u16) -> bool {
         let fewer = outbound_streams < self.streams;
         self.streams = outbound_streams;
@@ -90,7 +91,8 @@ impl SendQueue {
         self.backlog.find(|_| true)
     }
 
-    /// A queued or partly sent message of one of these streams, which ascend: of several one that will wait long.
+    /// A queued or partly sent message of one of these streams, which ascend: of several one that
+    /// will wait long.
     pub(crate) fn find_waiting_on(&self, streams: &[StreamId]) -> Option<WaitingMessage> {
         self.backlog.find(|stream| streams.binary_search(&stream).is_ok())
     }

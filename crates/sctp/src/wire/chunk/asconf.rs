@@ -27,7 +27,8 @@ use super::raw::{RawChunk, too_short};
 
 /// Asks the receiver to change its list of the sender's addresses.
 ///
-/// A received chunk holds [`AddressRequests`]; one to be sent holds anything that iterates over [`AddressRequest`].
+/// A received chunk holds [`AddressRequests`]; one to be sent holds anything that iterates over
+/// [`AddressRequest`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asconf<P> {
     /// Serial number of the chunk.
@@ -38,8 +39,8 @@ pub struct Asconf<P> {
     pub requests: P,
 }
 
-/// Answers [`Asconf`]. A received one holds [`AddressAnswers`]; one to be sent holds anything that iterates over
-/// [`AddressAnswer`]. A request without an answer succeeded.
+/// Answers [`Asconf`]. A received one holds [`AddressAnswers`]; one to be sent holds anything that
+/// iterates over [`AddressAnswer`]. A request without an answer succeeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AsconfAck<P> {
     /// Serial number of the ASCONF.
@@ -48,8 +49,8 @@ pub struct AsconfAck<P> {
     pub answers: P,
 }
 
-/// A change of the sender's addresses. The unspecified address stands for the source of the packet; in a deletion,
-/// for all addresses but that one.
+/// A change of the sender's addresses. The unspecified address stands for the source of the packet;
+/// in a deletion, for all addresses but that one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressRequest<'a> {
     /// Adds an address (section 4.2.1).

@@ -10,7 +10,8 @@
 //! | HMAC: 20 bytes of SHA-1, 32 of SHA-256                        |
 //! ```
 //!
-//! [`super::super::PacketBuilder`] writes the chunk, since its HMAC covers the chunks appended after it.
+//! [`super::super::PacketBuilder`] writes the chunk, since its HMAC covers the chunks appended
+//! after it.
 
 use super::super::error::ParseError;
 use super::super::ids::KeyId;

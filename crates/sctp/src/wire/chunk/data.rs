@@ -35,7 +35,8 @@ impl DataFlags {
     pub const ENDING: DataFlags = DataFlags(0x01);
     /// B: the first fragment of a message.
     pub const BEGINNING: DataFlags = DataFlags(0x02);
-    /// U: the message is delivered without regard to order, and its stream sequence number is ignored.
+    /// U: the message is delivered without regard to order, and its stream sequence number is
+    /// ignored.
     pub const UNORDERED: DataFlags = DataFlags(0x04);
     /// I: the sender asks for an acknowledgement without delay.
     pub const IMMEDIATE: DataFlags = DataFlags(0x08);
@@ -76,7 +77,8 @@ pub struct Data<P = Bytes> {
     pub ssn: Ssn,
     /// Type of the payload, chosen by the application and passed on unread.
     pub ppid: Ppid,
-    /// Position of the fragment in the message, order of delivery, and request for an immediate SACK.
+    /// Position of the fragment in the message, order of delivery, and request for an immediate
+    /// SACK.
     pub flags: DataFlags,
     /// User data. An empty one is an error, which the receiver answers with ABORT (section 6.2).
     pub payload: P,

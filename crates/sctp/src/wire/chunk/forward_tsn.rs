@@ -1,5 +1,5 @@
-//! FORWARD TSN and I-FORWARD-TSN: the sender abandoned messages, for which the receiver must not wait (RFC 3758,
-//! section 3.2; RFC 8260, section 2.3.1).
+//! FORWARD TSN and I-FORWARD-TSN: the sender abandoned messages, for which the receiver must not
+//! wait (RFC 3758, section 3.2; RFC 8260, section 2.3.1).
 //!
 //! ```text
 //!  0                   1                   2                   3

@@ -1,4 +1,5 @@
-//! I-DATA: user data whose fragments may alternate with those of other messages (RFC 8260, section 2.1).
+//! I-DATA: user data whose fragments may alternate with those of other messages (RFC 8260, section
+//! 2.1).
 //!
 //! ```text
 //!  0                   1                   2                   3
@@ -43,7 +44,8 @@ pub struct IData<P = Bytes> {
     pub ppid: Ppid,
     /// Number of the fragment in its message, from 0.
     pub fsn: Fsn,
-    /// Position of the fragment in the message, order of delivery, and request for an immediate SACK.
+    /// Position of the fragment in the message, order of delivery, and request for an immediate
+    /// SACK.
     pub flags: DataFlags,
     /// User data of the fragment, without padding.
     pub payload: P,

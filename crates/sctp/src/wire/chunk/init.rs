@@ -32,7 +32,8 @@ const A_RWND_MIN: u32 = 1500;
 
 /// The sender's parameters of the association to be set up.
 ///
-/// A received chunk holds [`Parameters`]; one to be sent holds anything that iterates over [`Parameter`].
+/// A received chunk holds [`Parameters`]; one to be sent holds anything that iterates over
+/// [`Parameter`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Init<P> {
     /// Verification tag of packets to the sender of this chunk.

@@ -1,5 +1,5 @@
-//! PAD (RFC 4820, section 3) enlarges a packet and has no other effect. A receiver that does not know the chunk
-//! skips it, as the upper bits of its type say, so that no agreement is needed.
+//! PAD (RFC 4820, section 3) enlarges a packet and has no other effect. A receiver that does not
+//! know the chunk skips it, as the upper bits of its type say, so that no agreement is needed.
 //!
 //! ```text
 //!  0                   1                   2                   3

@@ -21,7 +21,8 @@ pub struct RawChunk<'a> {
 }
 
 impl<'a> RawChunk<'a> {
-    /// Whether a packet that begins with it may carry the sender's own tag, reflected (RFC 9260, section 8.5.1).
+    /// Whether a packet that begins with it may carry the sender's own tag, reflected (RFC 9260,
+    /// section 8.5.1).
     #[inline]
     pub(crate) fn reflects_tag(&self) -> bool {
         self.chunk_type.reflects_tag(self.flags)

@@ -11,8 +11,8 @@
 //! |   17 Add Outgoing Streams Request  18 Add Incoming Streams Request
 //! ```
 //!
-//! Each begins with a re-configuration sequence number of 32 bits: a request's own, or that of the request that a
-//! response answers.
+//! Each begins with a re-configuration sequence number of 32 bits: a request's own, or that of the
+//! request that a response answers.
 
 use super::super::builder::EmitChunk;
 use super::super::error::{Item, ParseError};
@@ -64,8 +64,8 @@ pub enum ReconfigParameter<'a, S> {
         response: Rsn,
         /// Whether the request was carried out, or why not.
         result: ReconfigResult,
-        /// After an SSN/TSN reset: the next TSN of the sender of this response, and the next TSN that its receiver
-        /// must use.
+        /// After an SSN/TSN reset: the next TSN of the sender of this response, and the next TSN
+        /// that its receiver must use.
         next_tsns: Option<(Tsn, Tsn)>,
     },
     /// The sender asks for further outgoing streams (section 4.5).

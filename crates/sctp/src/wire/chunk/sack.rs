@@ -80,8 +80,8 @@ impl<'a> Sack<'a> {
         self.duplicates.iter().map(|tsn| Tsn(u32::from_be_bytes(*tsn)))
     }
 
-    /// Whether every block starts at 1 or later, ends no earlier than it starts, and lies wholly beyond the block
-    /// before it. True without blocks.
+    /// Whether every block starts at 1 or later, ends no earlier than it starts, and lies wholly
+    /// beyond the block before it. True without blocks.
     pub fn has_ascending_blocks(&self) -> bool {
         let mut previous_end = 0;
         self.gap_ack_blocks().all(|block| {
@@ -92,8 +92,8 @@ impl<'a> Sack<'a> {
     }
 }
 
-/// A SACK to be sent. Entries for which the packet has no room are left out from the end, duplicates before gap ack
-/// blocks.
+/// A SACK to be sent. Entries for which the packet has no room are left out from the end,
+/// duplicates before gap ack blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutgoingSack<G, D> {
     /// The last TSN before the first gap.

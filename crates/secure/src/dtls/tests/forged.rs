@@ -1,4 +1,5 @@
-//! Handshakes while an attacker forges what has no keys yet, and peers that keep to the protocol to its edge.
+//! Handshakes while an attacker forges what has no keys yet, and peers that keep to the protocol to
+//! its edge.
 
 use super::*;
 
@@ -14,8 +15,8 @@ fn record(kind: u8, number: u8, content: &[u8]) -> Vec<u8> {
     [&[kind, 254, 253, 0, 0, 0, 0, 0, 0, 0, number, high, low], content].concat()
 }
 
-/// Messages of an attacker who knows the addresses and has not seen a packet: fragments of messages of any length without the
-/// rest, messages out of their place, alerts, acknowledgements.
+/// Messages of an attacker who knows the addresses and has not seen a packet: fragments of messages
+/// of any length without the rest, messages out of their place, alerts, acknowledgements.
 fn forgeries() -> Vec<Vec<u8>> {
     let mut all = Vec::new();
     for kind in [0, 1, 2, 4, 8, 11, 13, 15, 20, 24] {
@@ -65,7 +66,8 @@ fn messages_forged_to_the_client_cost_a_handshake_time_and_nothing_else() {
         let copies = pipe.sent.len();
         pipe.drain();
         assert!(pipe.sent.len() <= copies + 1, "{:?}", &forged[..20]);
-        // The pipe's server takes one first hello: another attempt finds another server, as behind `Sessions`.
+        // The pipe's server takes one first hello: another attempt finds another server, as behind
+        // `Sessions`.
         while !pipe.ends.iter().all(is_open) && pipe.step(Instant::from_millis(30_000)) {
             if pipe.ends[0].attempt.number > 0 && late < 1_000_000 {
                 late += 1;

@@ -63,7 +63,8 @@ impl Connection {
         }
     }
 
-    /// A peer that repeats its SYN without asking for ECN assumes that there is none (RFC 3168, section 6.1.1.1).
+    /// A peer that repeats its SYN without asking for ECN assumes that there is none (RFC 3168,
+    /// section 6.1.1.1).
     fn on_peer_syn_again(&mut self, syn: &Segment) {
         if !PeerSyn::read(syn, self.local.is_ipv6()).ecn {
             self.negotiated.ecn = false;
@@ -80,8 +81,8 @@ impl Connection {
         let mut start = self.incoming.unwrap(1, segment.seq);
         let flags = segment.flags;
         if flags.rst() {
-            // A listener's connection is forgotten, since the application was not notified; another one was
-            // refused.
+            // A listener's connection is forgotten, since the application was not notified; another
+            // one was refused.
             if self.takes_reset(now, start) {
                 self.fail(Failure::Refused);
             }
@@ -93,8 +94,8 @@ impl Connection {
                 self.on_peer_syn_again(&segment);
                 return self.resend_syn(false);
             }
-            // The peer answers this side's SYN with its own again (simultaneous open): without the SYN flag, the
-            // segment is an ACK. Its other content is repeated later.
+            // The peer answers this side's SYN with its own again (simultaneous open): without the
+            // SYN flag, the segment is an ACK. Its other content is repeated later.
             start = 1;
             segment.payload.clear();
             segment.flags = flags.without(crate::wire::Flags::SYN | crate::wire::Flags::FIN);
@@ -120,8 +121,8 @@ impl Connection {
         self.open_by_acknowledgement(now, start, segment, ce, flags.syn());
     }
 
-    /// The peer acknowledged this side's SYN: establishes the connection, and delivers early data. `is_syn`: the
-    /// segment is a SYN, whose window is not scaled.
+    /// The peer acknowledged this side's SYN: establishes the connection, and delivers early data.
+    /// `is_syn`: the segment is a SYN, whose window is not scaled.
     fn open_by_acknowledgement(
         &mut self,
         now: Instant,

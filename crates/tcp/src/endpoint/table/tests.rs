@@ -69,8 +69,8 @@ impl Ends {
         while self.server.poll_event().is_some_and(|(_, event)| event != Event::Closed) {}
     }
 
-    /// A message of 100 bytes from one side and back, with its acknowledgements; how often either side looked at a
-    /// connection for it.
+    /// A message of 100 bytes from one side and back, with its acknowledgements; how often either
+    /// side looked at a connection for it.
     fn talk(&mut self, index: usize) -> u64 {
         let looks = |ends: &Ends| ends.client.table.looks.get() + ends.server.table.looks.get();
         let before = looks(self);

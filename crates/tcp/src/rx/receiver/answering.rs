@@ -20,7 +20,8 @@ pub struct AckFields {
     pub ack: u64,
     /// The window as on the wire, shifted by the negotiated scale (RFC 7323, section 2.2).
     pub window: u16,
-    /// SACK blocks, a duplicate first (RFC 2883), then that of the latest segment (RFC 2018, section 4).
+    /// SACK blocks, a duplicate first (RFC 2883), then that of the latest segment (RFC 2018,
+    /// section 4).
     pub sack: SackRanges,
 }
 
@@ -40,7 +41,8 @@ impl Receiver {
         self.acknowledgement.request(now);
     }
 
-    /// Whether the window has opened so far, since the application read, that a window update should leave at once.
+    /// Whether the window has opened so far, since the application read, that a window update
+    /// should leave at once.
     pub fn window_update_due(&self) -> bool {
         !self.finished && self.window.update_due(self.rcv_nxt(), self.queue.len())
     }
@@ -50,8 +52,8 @@ impl Receiver {
         self.duplicate.is_some() || self.behind.is_some()
     }
 
-    /// The fields of a segment with ACK that leaves now, with room for `max_sack_blocks` blocks (0 if the peer does
-    /// not accept them). The segment counts as sent.
+    /// The fields of a segment with ACK that leaves now, with room for `max_sack_blocks` blocks (0
+    /// if the peer does not accept them). The segment counts as sent.
     pub fn acknowledge(&mut self, max_sack_blocks: usize) -> AckFields {
         let ack = self.rcv_nxt();
         let sack =
@@ -76,20 +78,22 @@ impl Receiver {
         self.acknowledgement.set_timing(timing);
     }
 
-    /// Sets the negotiated window scale: from now on the window field is shifted by `scale` bits (at most 14).
+    /// Sets the negotiated window scale: from now on the window field is shifted by `scale` bits
+    /// (at most 14).
     pub fn set_window_scale(&mut self, scale: u8) {
         self.window.set_scale(scale);
     }
 
-    /// Sets the round-trip time of the handshake: the buffer grows only if the window limits the peer.
+    /// Sets the round-trip time of the handshake: the buffer grows only if the window limits the
+    /// peer.
     pub fn set_round_trip(&mut self, round_trip: Duration) {
         if let Some(autotune) = self.autotune.as_deref_mut() {
             autotune.set_round_trip(round_trip);
         }
     }
 
-    /// Round-trip time measured by the receiving side: from timestamps that full-sized segments echo, or from the
-    /// time that a window takes. Only estimated if the buffer may grow.
+    /// Round-trip time measured by the receiving side: from timestamps that full-sized segments
+    /// echo, or from the time that a window takes. Only estimated if the buffer may grow.
     pub fn round_trip(&self) -> Option<Duration> {
         self.autotune.as_ref()?.round_trip()
     }
@@ -112,14 +116,15 @@ impl Receiver {
         self.timestamp.as_ref().map(RecentTimestamp::value)
     }
 
-    /// PAWS: whether a segment with TSval `value` is an old duplicate, to be acknowledged and dropped (RFC 7323,
-    /// section 5.3, rule R1). Not applicable to segments with RST (section 5.2).
+    /// PAWS: whether a segment with TSval `value` is an old duplicate, to be acknowledged and
+    /// dropped (RFC 7323, section 5.3, rule R1). Not applicable to segments with RST (section
+    /// 5.2).
     pub fn is_old_timestamp(&self, now: Instant, value: u32) -> bool {
         self.timestamp.as_ref().is_some_and(|recent| recent.is_old(now, value))
     }
 
-    /// An acceptable segment that begins at `start` (with its SYN, if any) carried TSval `value`. Must be called
-    /// before [`Receiver::on_segment`].
+    /// An acceptable segment that begins at `start` (with its SYN, if any) carried TSval `value`.
+    /// Must be called before [`Receiver::on_segment`].
     pub fn on_timestamp(&mut self, now: Instant, start: u64, value: u32) {
         let last_ack_sent = self.last_ack_sent;
         if let Some(recent) = &mut self.timestamp {

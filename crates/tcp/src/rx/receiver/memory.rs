@@ -26,14 +26,14 @@ impl Receiver {
         self.behind.as_ref().map_or(0, |behind| behind.charge() as usize)
     }
 
-    /// Drops data received out of order, and returns its bytes: the peer keeps data that only SACK reported (RFC
-    /// 2018, section 8).
+    /// Drops data received out of order, and returns its bytes: the peer keeps data that only SACK
+    /// reported (RFC 2018, section 8).
     pub(crate) fn give_up_behind_holes(&mut self) -> u64 {
         self.behind.take().map_or(0, |behind| behind.bytes())
     }
 
-    /// Offset after the last byte that may be kept: while memory is exhausted, each connection has the minimum
-    /// only.
+    /// Offset after the last byte that may be kept: while memory is exhausted, each connection has
+    /// the minimum only.
     pub(super) fn memory_edge(&self) -> u64 {
         match self.memory {
             MemoryState::Full => self.rcv_nxt().max(self.queue.start() + LEAST as u64),

@@ -8,8 +8,8 @@ use crate::rx::urgent::Urgent;
 use crate::rx::window::unscaled;
 
 impl Receiver {
-    /// Reads up to `limit` contiguous bytes; `None` if there are none. Never reads across the end of urgent data,
-    /// so that the application sees where that is.
+    /// Reads up to `limit` contiguous bytes; `None` if there are none. Never reads across the end
+    /// of urgent data, so that the application sees where that is.
     pub fn read(&mut self, limit: u64) -> Option<Bytes> {
         self.skip_urgent_byte();
         let to_mark = self.to_mark().filter(|bytes| *bytes > 0).unwrap_or(u64::MAX);
@@ -32,8 +32,8 @@ impl Receiver {
         self.finished && self.readable() == 0
     }
 
-    /// Discards present and future data, since the application no longer reads. Both count as read, so that the
-    /// window stays open.
+    /// Discards present and future data, since the application no longer reads. Both count as read,
+    /// so that the window stays open.
     pub fn discard(&mut self) {
         self.discards = true;
         self.queue.clear();
@@ -53,8 +53,8 @@ impl Receiver {
         Some(byte)
     }
 
-    /// Bytes before the last byte of urgent data; 0 if that is next (or, out of band, was here). `None` without
-    /// urgent data ahead.
+    /// Bytes before the last byte of urgent data; 0 if that is next (or, out of band, was here).
+    /// `None` without urgent data ahead.
     pub fn to_mark(&self) -> Option<u64> {
         self.urgent.as_ref()?.mark.checked_sub(self.queue.start())
     }
@@ -79,8 +79,8 @@ impl Receiver {
         unscaled(self.buffer())
     }
 
-    /// Changes the buffer's size. A smaller one does not shrink the advertised window; an unchanged one keeps the
-    /// size to which the buffer has grown.
+    /// Changes the buffer's size. A smaller one does not shrink the advertised window; an unchanged
+    /// one keeps the size to which the buffer has grown.
     pub fn set_buffer(&mut self, bytes: u64) {
         if self.autotune.as_deref_mut().is_none_or(|autotune| autotune.choose(bytes)) {
             self.window.set_capacity(bytes);
@@ -110,7 +110,8 @@ impl Receiver {
         self.urgent.take_if(|urgent| urgent.mark < start && (inline || urgent.taken));
     }
 
-    /// An urgent pointer arrived; returns whether it is new (RFC 9293, section 3.10.7.4, sixth check).
+    /// An urgent pointer arrived; returns whether it is new (RFC 9293, section 3.10.7.4, sixth
+    /// check).
     pub(super) fn on_urgent(&mut self, start: u64, pointer: u16) -> bool {
         let Some(mark) = Urgent::mark(start, pointer) else { return false };
         let known = self.urgent.as_ref().map(|urgent| urgent.mark);

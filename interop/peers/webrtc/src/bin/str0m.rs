@@ -1,5 +1,5 @@
-//! Data channels on str0m, driven as its documentation says: a server with a task for each connection, or a client that does
-//! exercises.
+//! Data channels on str0m, driven as its documentation says: a server with a task for each
+//! connection, or a client that does exercises.
 
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};

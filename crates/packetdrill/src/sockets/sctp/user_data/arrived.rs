@@ -49,7 +49,8 @@ impl Arrived {
         self.epoch += 1;
     }
 
-    /// Checks a message: complete, not delivered before, and the next one of its stream if it is ordered.
+    /// Checks a message: complete, not delivered before, and the next one of its stream if it is
+    /// ordered.
     pub(super) fn check(
         &mut self,
         stream: u16,

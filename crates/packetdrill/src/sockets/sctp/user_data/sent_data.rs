@@ -12,7 +12,8 @@ pub(super) struct SentData {
     begun: Vec<bool>,
     /// Contents of each TSN.
     by_tsn: BTreeMap<u32, Piece>,
-    /// Continuation of each message in I-DATA: next fragment and offset, by stream, order and message identifier.
+    /// Continuation of each message in I-DATA: next fragment and offset, by stream, order and
+    /// message identifier.
     interleaved: BTreeMap<(u16, bool, u32), (u32, Piece)>,
 }
 
@@ -79,7 +80,8 @@ impl SentData {
         Ok(())
     }
 
-    /// The message of a first fragment: the next one of its stream, unless earlier ones may have been abandoned.
+    /// The message of a first fragment: the next one of its stream, unless earlier ones may have
+    /// been abandoned.
     fn begin(&self, chunk: &Chunk<'_>) -> Result<Piece, String> {
         let of_stream = |message: &&(usize, &Written)| {
             let (index, written) = **message;

@@ -189,7 +189,8 @@ fn an_acknowledgement_that_rides_along_with_data_ends_the_wait() {
     assert_eq!(receiver.ack_due(), Some(at(250)));
 }
 
-/// Time at which, after `first` has been acknowledged, the acknowledgement of `then` at 10 ms is due.
+/// Time at which, after `first` has been acknowledged, the acknowledgement of `then` at 10 ms is
+/// due.
 fn due_after(first: &[Incoming], then: Incoming) -> Option<Instant> {
     let mut receiver = receiver();
     for segment in first {
@@ -262,8 +263,8 @@ fn timestamps_follow_the_last_ack_that_was_sent() {
     assert!(receiver.is_old_timestamp(at(0), 104));
 }
 
-/// The size of the buffer after ten round trips of 10 ms with a peer that sends `flight` bytes in each, as far
-/// as the window allows; the application reads at once.
+/// The size of the buffer after ten round trips of 10 ms with a peer that sends `flight` bytes in
+/// each, as far as the window allows; the application reads at once.
 fn buffer_after_a_while(options: &ReceiverOptions, flight: u64) -> u64 {
     let mut receiver = Receiver::new(options, 1);
     for round in 0..10 {

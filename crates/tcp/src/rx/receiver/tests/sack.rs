@@ -37,8 +37,8 @@ fn the_first_of_several_segments_lost_makes_one_block_grow() {
 
 #[test]
 fn every_second_segment_lost_makes_blocks_the_latest_first() {
-    // RFC 2018, section 4, case 3: the second, fourth, sixth and eighth are lost; then the fourth comes,
-    // then the second.
+    // RFC 2018, section 4, case 3: the second, fourth, sixth and eighth are lost; then the fourth
+    // comes, then the second.
     let block = |from, to| edge(from)..edge(to);
     let expected = [
         (edge(1), vec![]),

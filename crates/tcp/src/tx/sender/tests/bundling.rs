@@ -77,7 +77,8 @@ fn copies_that_are_charged_leave_only_while_they_fit_the_window() {
         bench.at(10).write(300);
         bench.at(20).write(100)[0]
     };
-    // In flight 900 bytes, 600 of copies: with the new 100 and 300 more that is 1900, with 600 more 2500.
+    // In flight 900 bytes, 600 of copies: with the new 100 and 300 more that is 1900, with 600 more
+    // 2500.
     assert_eq!(run(true), (20, 601, 400, false));
     assert_eq!(run(false), (20, 1, 1000, false));
 }
@@ -114,8 +115,8 @@ fn copies_are_counted_apart_and_do_not_count_as_in_flight() {
     assert_eq!(bench.sender.recovery().ledger().redundant_bytes(PathId::FIRST), 0);
 }
 
-/// Three messages, of which the second is lost and repaired by the third, or arrives and is acknowledged late;
-/// then three more: hits, misses, repairs, cwnd.
+/// Three messages, of which the second is lost and repaired by the third, or arrives and is
+/// acknowledged late; then three more: hits, misses, repairs, cwnd.
 fn outcome(reaction: BundleReaction, known: bool, needless: bool) -> ([u64; 3], u64) {
     let mut bench = Bench::new(bundling(|policy| {
         policy.packets = 1;
@@ -164,8 +165,8 @@ fn a_loss_is_repaired_by_the_next_message_without_any_retransmission() {
     let mut bench = Bench::new(RecoveryPolicy::tcp_thin_rdb());
     let mut next = 1;
     for step in 0..90u64 {
-        // Once the brake's first trials are over, every fifth message is lost, and the next one brings it along: the peer
-        // acknowledges both.
+        // Once the brake's first trials are over, every fifth message is lost, and the next one
+        // brings it along: the peer acknowledges both.
         let left = bench.at(100 * step).write(30);
         assert_eq!(left.len(), 1);
         let lost = step >= 40 && step % 5 == 3;

@@ -13,7 +13,8 @@ fn the_third_duplicate_resends_and_the_window_halves() {
     let path = bench.sender.snapshot();
     assert_eq!((path.cwnd, path.ssthresh), (5000, 5000));
     assert_eq!(bench.sender.recovery().stats().fast_recoveries, 1);
-    // All of it is acknowledged: the window is what the loss made of it, or the little that is in flight.
+    // All of it is acknowledged: the window is what the loss made of it, or the little that is in
+    // flight.
     bench.at(200).ack(10_001);
     assert_eq!(bench.sender.snapshot().cwnd, 2000);
 }
@@ -145,8 +146,8 @@ fn a_timeout_ends_the_recovery_in_progress() {
     assert_eq!(bench.sender.recovery().stats().fast_recoveries, 1);
     assert_eq!(bench.run(500)[0], (402, 1, 1000, false));
     assert_eq!(bench.sender.timeouts(), 1);
-    // In the recovery this acknowledgement of a part would have the next hole sent, and the window of one segment full:
-    // after the timeout it opens slow start.
+    // In the recovery this acknowledgement of a part would have the next hole sent, and the window
+    // of one segment full: after the timeout it opens slow start.
     assert_eq!(bench.at(510).ack(1001).len(), 2);
     // Duplicates of what had been sent before the timeout begin no other recovery.
     for at in [520, 521, 522] {

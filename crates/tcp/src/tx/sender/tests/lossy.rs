@@ -1,5 +1,5 @@
-//! The sending side over a network that loses, delays and overtakes, to a receiver of a few lines: whatever
-//! the policy, every byte arrives, and nothing leaves that the windows do not allow.
+//! The sending side over a network that loses, delays and overtakes, to a receiver of a few lines:
+//! whatever the policy, every byte arrives, and nothing leaves that the windows do not allow.
 
 use std::collections::BTreeMap;
 
@@ -123,7 +123,8 @@ impl World {
         (self.random >> 11) % below
     }
 
-    /// A segment or an acknowledgement leaves; it is lost or arrives after 20 ms and up to `jitter` more.
+    /// A segment or an acknowledgement leaves; it is lost or arrives after 20 ms and up to `jitter`
+    /// more.
     fn launch(&mut self, jitter: u64, what: Arrival) {
         self.left += 1;
         if self.random(256) >= self.loss {
@@ -212,8 +213,8 @@ impl World {
     }
 }
 
-/// Sends messages of `write` bytes, one each `gap` ms, with `loss` of 256 packets lost each way. Answers
-/// how long the receiver's application waited for them, in sum, in ms.
+/// Sends messages of `write` bytes, one each `gap` ms, with `loss` of 256 packets lost each way.
+/// Answers how long the receiver's application waited for them, in sum, in ms.
 fn run(preset: &str, has_sack: bool, seed: u64, loss: u64, write: usize, gap: u64) -> u64 {
     let mut world = World::new(preset, has_sack, seed, loss, write, gap);
     loop {

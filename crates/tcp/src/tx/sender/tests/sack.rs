@@ -63,7 +63,8 @@ fn reports_above_the_end_of_a_recovery_outlive_it() {
     let left = bench.at(110).ack_with(1, &[1001..12_001]);
     assert_eq!(left.first(), Some(&(110, 12_001, 1000, false)));
     assert!(left.len() >= 3, "{left:?}");
-    // So is the first segment sent in recovery, and a single segment above it is reported before recovery ends.
+    // So is the first segment sent in recovery, and a single segment above it is reported before
+    // recovery ends.
     bench.at(120).ack_with(1, &[1001..12_001, 13_001..14_001]);
     let resent = |left: &[Left]| left.contains(&(left[0].0, 12_001, 1000, false));
     let left = bench.at(200).ack_with(12_001, &[13_001..14_001]);
@@ -147,7 +148,8 @@ fn rto_restart_counts_from_the_oldest_segment_while_few_are_outstanding() {
         bench.at(100).ack(31);
         bench.sender.next_timeout().unwrap()
     };
-    // The sample of 100 ms makes RTO 250 ms. The peer may delay what nothing follows, for all that is known.
+    // The sample of 100 ms makes RTO 250 ms. The peer may delay what nothing follows, for all that
+    // is known.
     assert_eq!(due(RecoveryPolicy::tcp_thin_paper()), ms(80 + 250));
     assert_eq!(due(RecoveryPolicy::tcp_thin()), ms(80 + 325));
     assert_eq!(due(sack()), ms(100 + 250));
@@ -265,7 +267,8 @@ fn the_age_of_a_segment_is_that_of_its_last_transmission_to_the_nanosecond() {
     let _ = bench.sender.on_timeout(bench.now);
     assert_eq!(bench.poll(), [(0, 1, 1000, false)]);
     assert_eq!(bench.write(1000), [], "the window is full");
-    // What left 10,002 ns before the retransmission says nothing of it, what left after it says that it is lost.
+    // What left 10,002 ns before the retransmission says nothing of it, what left after it says
+    // that it is lost.
     at(&mut bench, 440_007);
     assert_eq!(bench.ack_with(1, &[1001..3001]), [(0, 3001, 1000, false)]);
     at(&mut bench, 640_011);

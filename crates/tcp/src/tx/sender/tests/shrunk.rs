@@ -121,7 +121,8 @@ fn behind_a_window_that_shrank_to_part_of_the_flight_only_that_part_is_sent_agai
         let again = bench.run(1100);
         assert_eq!(spans(&again)[0], (1, 1000), "{name}");
         assert!(again.iter().all(|left| left.1 + left.2 as u64 <= 1501), "{name}: {again:?}");
-        // The peer takes that, and has no more room: what is left waits as behind any closed window.
+        // The peer takes that, and has no more room: what is left waits as behind any closed
+        // window.
         bench.window = 500;
         let rest = bench.at(1200).ack(1001);
         assert!(rest.iter().all(|left| left.1 + left.2 as u64 <= 1501), "{name}: {rest:?}");

@@ -20,7 +20,8 @@ fn the_timer_resends_the_oldest_segment_and_doubles() {
     assert_eq!(bench.sender.timeouts(), 0);
 }
 
-/// Expiries in a row that may be due to the path's MTU, after an outage of three seconds with a message of `len` bytes each 50 ms.
+/// Expiries in a row that may be due to the path's MTU, after an outage of three seconds with a
+/// message of `len` bytes each 50 ms.
 fn large_timeouts_after_an_outage(len: usize, has_sack: bool) -> u8 {
     let mut bench = Bench::new(RecoveryPolicy::tcp_latency());
     bench.sender.recovery_mut().set_reports(has_sack);

@@ -54,7 +54,8 @@ fn a_byte_that_probed_may_be_acknowledged_while_what_follows_waits_for_more() {
     let mut bench = Bench::with(SenderOptions::default(), sack(), 0);
     bench.write(10);
     assert_eq!(bench.run(300), [(300, 1, 1, false)]);
-    // The window opens before the peer says that it took the byte, and the application announces more.
+    // The window opens before the peer says that it took the byte, and the application announces
+    // more.
     bench.window = 5000;
     bench.sender.write(bench.now, Bytes::from_static(b"more"), true, false);
     assert_eq!(bench.at(310).ack(1), []);
