@@ -2,7 +2,7 @@
 
 #[macro_use]
 mod mechanism;
-pub(crate) mod carried;
+mod carried;
 pub(crate) mod copies;
 pub(crate) mod doubts;
 pub(crate) mod fallen;
@@ -19,7 +19,7 @@ use self::carried::Carried;
 use self::copies::Copies;
 use self::doubts::Doubts;
 use self::fine_grained::FineGrained;
-pub(crate) use self::mechanism::Mechanism;
+pub(crate) use self::mechanism::{Delivered, Mechanism, Trips};
 use self::probe::Probe;
 use self::rack::{Rack, RecentMinimum};
 use crate::policy::{EarlyRule, LossPolicy, RecoveryPolicy, TimerRestart};
@@ -137,6 +137,27 @@ mod tests {
     #[test]
     fn a_path_that_is_watched_costs_no_more_than_a_quarter_of_a_kilobyte() {
         assert!(size_of::<MechanismStates>() <= 256, "{} bytes", size_of::<MechanismStates>());
+    }
+
+    #[test]
+    fn delivered_data_is_told_to_a_mechanism_only_if_the_policy_enables_it_and_a_round_trip_is_known()
+     {
+        let [latency, thin] = [RecoveryPolicy::tcp_latency(), RecoveryPolicy::tcp_thin()];
+        let mut measured = RttEstimator::default();
+        let hundred = Duration::from_millis(100);
+        measured.on_sample(hundred, Ratio::new(1, 8), Ratio::new(1, 4), Deviation::Absolute);
+        let kept = |policy: &RecoveryPolicy, rtt: &RttEstimator| {
+            let mut known = Some(Box::<MechanismStates>::default());
+            let delivered = Delivered { bytes: 1_500, round_trip: None, waits: false };
+            for time in 20..40 {
+                let now = Instant::from_millis(time * 50);
+                MechanismStates::on_data_delivered(&mut known, policy, now, &delivered, rtt);
+            }
+            known.map(|known| known.least_window(1_000))
+        };
+        assert_eq!(kept(&latency, &measured), Some(6_000));
+        assert_eq!(kept(&thin, &measured), Some(0));
+        assert_eq!(kept(&latency, &RttEstimator::default()), Some(0));
     }
 
     #[test]

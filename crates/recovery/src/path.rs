@@ -14,9 +14,8 @@ use crate::ack_delay::AckDelay;
 use crate::congestion::Congestion;
 use crate::episode::Episode;
 use crate::ledger::PacketNumber;
-use crate::loss::carried::{Carried, Delivered};
 use crate::loss::inflation::algorithm_1;
-use crate::loss::{Mechanism, MechanismStates};
+use crate::loss::{Delivered, MechanismStates};
 use crate::margin::Margin;
 use crate::path_id::PathId;
 use crate::policy::{RecoveryPolicy, RtoMargin, RtoPolicy};
@@ -200,25 +199,14 @@ impl PathRecovery {
         }
     }
 
-    /// Learns from delivered data how much the path carries, if the policy uses that.
-    pub(crate) fn on_delivered(
+    /// Notifies the mechanisms that the policy enables of delivered data.
+    pub(crate) fn on_data_delivered(
         &mut self,
         now: Instant,
-        delivered: Delivered,
+        delivered: &Delivered,
         policy: &RecoveryPolicy,
     ) {
-        if Carried::is_wanted(policy) {
-            self.note_carried(now, delivered);
-        }
-    }
-
-    #[inline(never)]
-    fn note_carried(&mut self, now: Instant, delivered: Delivered) {
-        let (srtt, mechanisms) = (self.rtt.srtt(), self.mechanisms.as_deref_mut());
-        let Some(mechanisms) = mechanisms else { return };
-        if let Some(least) = mechanisms.min_rtt.get().or(srtt) {
-            mechanisms.carried.on_delivered(now, delivered, least, srtt.unwrap_or(least));
-        }
+        MechanismStates::on_data_delivered(&mut self.mechanisms, policy, now, delivered, &self.rtt);
     }
 
     /// Applies algorithm 1 of TCP-ER as printed, at a window that was `cwnd_before` bytes. Returns
@@ -238,19 +226,23 @@ impl PathRecovery {
         inflated.inflation as i64
     }
 
-    /// Bytes that the window keeps at a loss, since the path was seen to carry them; 0 if the
-    /// policy keeps none.
-    pub(crate) fn carried(&self) -> u64 {
-        let mss = self.congestion.mss();
-        self.mechanisms.as_deref().map_or(0, |mechanisms| mechanisms.carried.window(mss))
+    /// Shortest round trip of the last minutes, if a mechanism measures it.
+    pub(crate) fn shortest_trip(&self) -> Option<Duration> {
+        self.mechanisms.as_deref().and_then(MechanismStates::shortest_trip)
     }
 
-    /// Whether the window is little more than what the path was seen to carry and the first
-    /// timeouts of a silence say nothing against that: a congested path that stays silent for
-    /// longer loses more than one window (persistent congestion of RFC 9002, section 7.6).
-    pub(crate) fn is_carried(&self) -> bool {
-        let carried = self.carried();
-        let fits = carried > 0 && self.congestion.cwnd() <= carried * 2;
+    /// Bytes that the window keeps at a loss; 0 if no mechanism keeps any.
+    pub(crate) fn least_window(&self) -> u64 {
+        let mss = self.congestion.mss();
+        self.mechanisms.as_deref().map_or(0, |mechanisms| mechanisms.least_window(mss))
+    }
+
+    /// Whether the window is little more than what it keeps at a loss and the first timeouts of a
+    /// silence say nothing against that: a congested path that stays silent for longer loses
+    /// more than one window (persistent congestion of RFC 9002, section 7.6).
+    pub(crate) fn is_near_least_window(&self) -> bool {
+        let least = self.least_window();
+        let fits = least > 0 && self.congestion.cwnd() <= least * 2;
         fits && self.backoff.expiries() < PERSISTENT
     }
 

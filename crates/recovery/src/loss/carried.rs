@@ -11,7 +11,7 @@
 
 use base::{Duration, Instant};
 
-use super::mechanism::Mechanism;
+use super::mechanism::{Delivered, Mechanism, Trips};
 use crate::policy::{LeastWindow, RecoveryPolicy};
 
 /// Number of round trips whose data the window keeps: the peer may delay its acknowledgements, and
@@ -27,17 +27,6 @@ const FORGOTTEN: u16 = 8;
 /// Most bytes of evidence that make no difference to any window: they are not kept while nothing is
 /// outstanding.
 const BLANK: u16 = 1_000;
-
-/// Facts of an acknowledgement about delivered data.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Delivered {
-    /// Data that the acknowledgement newly reports as arrived.
-    pub(crate) bytes: u64,
-    /// Round trip of the latest packet, if that was sent once.
-    pub(crate) round_trip: Option<Duration>,
-    /// Whether more data waits to be sent.
-    pub(crate) waits: bool,
-}
 
 /// Data that a path delivered in one of its shortest round trips.
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,19 +44,23 @@ pub(crate) struct Carried {
     is_clear: bool,
 }
 
-impl Carried {
-    /// Data was delivered on a path whose shortest round trip is `least`, and the present one
-    /// `smoothed`: a stream that is to keep its rate has more in flight on a path that became
-    /// longer. Beyond twice the shortest it may be a queue.
-    pub(crate) fn on_delivered(
-        &mut self,
-        now: Instant,
-        delivered: Delivered,
-        least: Duration,
-        smoothed: Duration,
-    ) {
-        let Delivered { bytes, round_trip, waits } = delivered;
-        let trip = smoothed.min(least * MOST_LONGER).max(least);
+impl Mechanism for Carried {
+    fn is_wanted(policy: &RecoveryPolicy) -> bool {
+        policy.congestion.least_window == LeastWindow::Carried
+    }
+
+    fn set_policy(&mut self, policy: &RecoveryPolicy) {
+        if !Carried::is_wanted(policy) {
+            *self = Carried::default();
+        }
+    }
+
+    /// Takes in what was delivered: a stream that is to keep its rate has more in flight on a path
+    /// whose round trip became longer. Beyond twice the shortest it may be a queue.
+    fn on_data_delivered(&mut self, now: Instant, delivered: &Delivered, trips: Trips) {
+        let Delivered { bytes, round_trip, waits } = *delivered;
+        let Trips { shortest, smoothed } = trips;
+        let trip = smoothed.min(shortest * MOST_LONGER).max(shortest);
         self.bytes = self.bytes.saturating_add(u32::try_from(bytes).unwrap_or(u32::MAX));
         self.waited |= waits;
         self.is_clear |= round_trip.is_some_and(|took| took <= trip + trip / 4);
@@ -90,21 +83,8 @@ impl Carried {
         *self = Carried { since: now, per_trip, ..Carried::default() };
     }
 
-    /// Least window after a loss, in bytes, for packets of `mss` bytes of data.
-    pub(crate) fn window(self, mss: u64) -> u64 {
+    fn least_window(&self, mss: u64) -> u64 {
         (u64::from(self.per_trip) * u64::from(TRIPS)).min(mss * MOST)
-    }
-}
-
-impl Mechanism for Carried {
-    fn is_wanted(policy: &RecoveryPolicy) -> bool {
-        policy.congestion.least_window == LeastWindow::Carried
-    }
-
-    fn set_policy(&mut self, policy: &RecoveryPolicy) {
-        if !Carried::is_wanted(policy) {
-            *self = Carried::default();
-        }
     }
 
     fn is_blank(&self) -> bool {
@@ -119,6 +99,10 @@ mod tests {
     const LEAST: Duration = Duration::from_millis(100);
     const MSS: u64 = 1_000;
 
+    fn trips(smoothed: Duration) -> Trips {
+        Trips { shortest: LEAST, smoothed }
+    }
+
     /// Delivers `bytes` each 50 ms, `times` times from `from` ms on, after round trips of `took`
     /// ms.
     fn deliver(
@@ -131,7 +115,7 @@ mod tests {
         let round_trip = Some(Duration::from_millis(took));
         for time in 0..times {
             let now = Instant::from_millis(from + time * 50);
-            carried.on_delivered(now, Delivered { bytes, round_trip, waits }, LEAST, LEAST);
+            carried.on_data_delivered(now, &Delivered { bytes, round_trip, waits }, trips(LEAST));
         }
     }
 
@@ -139,9 +123,9 @@ mod tests {
     fn the_window_keeps_twice_what_a_round_trip_delivered_but_no_more_than_ten_packets() {
         let mut carried = Carried::default();
         deliver(&mut carried, (1_000, 20), 1_500, 100, false);
-        assert_eq!(carried.window(MSS), 6_000);
+        assert_eq!(carried.least_window(MSS), 6_000);
         deliver(&mut carried, (2_000, 20), 20_000, 100, false);
-        assert_eq!(carried.window(MSS), 10_000);
+        assert_eq!(carried.least_window(MSS), 10_000);
     }
 
     #[test]
@@ -149,9 +133,9 @@ mod tests {
         let mut carried = Carried::default();
         deliver(&mut carried, (1_000, 20), 1_500, 100, false);
         deliver(&mut carried, (2_000, 20), 2_500, 150, true);
-        assert_eq!(carried.window(MSS), 6_000);
+        assert_eq!(carried.least_window(MSS), 6_000);
         deliver(&mut carried, (3_000, 20), 500, 150, true);
-        assert!((2_000..3_000).contains(&carried.window(MSS)), "{carried:?}");
+        assert!((2_000..3_000).contains(&carried.least_window(MSS)), "{carried:?}");
     }
 
     #[test]
@@ -159,9 +143,9 @@ mod tests {
      {
         let mut carried = Carried::default();
         deliver(&mut carried, (1_000, 20), 1_500, 126, true);
-        assert_eq!(carried.window(MSS), 0);
+        assert_eq!(carried.least_window(MSS), 0);
         deliver(&mut carried, (2_000, 20), 1_500, 125, true);
-        assert_eq!(carried.window(MSS), 3_000);
+        assert_eq!(carried.least_window(MSS), 3_000);
     }
 
     #[test]
@@ -172,9 +156,9 @@ mod tests {
             let delivered = Delivered { bytes: 1_500, round_trip, waits: false };
             for time in 0..40 {
                 let now = Instant::from_millis(1_000 + time * 50);
-                carried.on_delivered(now, delivered, LEAST, Duration::from_millis(smoothed));
+                carried.on_data_delivered(now, &delivered, trips(Duration::from_millis(smoothed)));
             }
-            carried.window(2 * MSS)
+            carried.least_window(2 * MSS)
         };
         assert_eq!([50, 100, 150, 200, 300].map(kept), [6_000, 6_000, 9_000, 12_000, 12_000]);
     }
@@ -184,9 +168,13 @@ mod tests {
         let mut carried = Carried::default();
         let delivered = Delivered { bytes: 500, round_trip: None, waits: false };
         for second in 1..10 {
-            carried.on_delivered(Instant::from_millis(second * 1_000), delivered, LEAST, LEAST);
+            carried.on_data_delivered(
+                Instant::from_millis(second * 1_000),
+                &delivered,
+                trips(LEAST),
+            );
         }
-        assert_eq!(carried.window(MSS), 100);
+        assert_eq!(carried.least_window(MSS), 100);
         assert!(carried.is_blank());
     }
 }

@@ -1,9 +1,29 @@
 //! The interface of a mechanism that keeps state per path; nothing else needs to know the
 //! mechanism.
 
-use base::Instant;
+use base::{Duration, Instant};
 
 use crate::policy::RecoveryPolicy;
+
+/// Facts of an acknowledgement about delivered data.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Delivered {
+    /// Data that the acknowledgement newly reports as arrived.
+    pub(crate) bytes: u64,
+    /// Round trip of the latest packet, if that was sent once.
+    pub(crate) round_trip: Option<Duration>,
+    /// Whether more data waits to be sent.
+    pub(crate) waits: bool,
+}
+
+/// Round trips of a path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Trips {
+    /// The shortest of the last minutes, as far as it is known.
+    pub(crate) shortest: Duration,
+    /// SRTT; the shortest round trip before the first sample.
+    pub(crate) smoothed: Duration,
+}
 
 /// Per-path state of a mechanism, kept while the policy enables it. The defaults suit a mechanism
 /// that only learns.
@@ -37,6 +57,20 @@ pub(crate) trait Mechanism: Default {
 
     /// A packet without retransmitted data was delivered: its round trip is clean.
     fn on_clean_trip(&mut self) {}
+
+    /// Data was delivered on the path while the policy enables the mechanism; no effect by default.
+    fn on_data_delivered(&mut self, _now: Instant, _delivered: &Delivered, _trips: Trips) {}
+
+    /// Shortest round trip of the last minutes, if the mechanism measures it.
+    fn shortest_trip(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Bytes that the window keeps at a loss, for packets of `mss` bytes of data; 0: the mechanism
+    /// keeps none.
+    fn least_window(&self, _mss: u64) -> u64 {
+        0
+    }
 
     /// Whether it has learned nothing worth keeping: blank state is freed while nothing is
     /// outstanding.
@@ -96,6 +130,44 @@ macro_rules! mechanisms {
             /// The round trip of a packet without retransmitted data was measured.
             pub(crate) fn on_clean_trip(&mut self) {
                 $(self.$name.on_clean_trip();)*
+            }
+
+            /// Notifies each mechanism that the policy enables of data delivered on a path with the
+            /// state `known` and the round trips `rtt`. Inlined, so that mechanisms that ignore it
+            /// cost nothing.
+            #[inline]
+            pub(crate) fn on_data_delivered(
+                known: &mut Option<Box<Self>>,
+                policy: &RecoveryPolicy,
+                now: Instant,
+                delivered: &Delivered,
+                rtt: &RttEstimator,
+            ) {
+                $(if <$mechanism>::is_wanted(policy) {
+                    let known = known.as_deref_mut();
+                    let trips = known.as_ref().and_then(|known| known.trips(rtt));
+                    if let Some((known, trips)) = known.zip(trips) {
+                        known.$name.on_data_delivered(now, delivered, trips);
+                    }
+                })*
+            }
+
+            /// The round trips of the path, if any is known.
+            fn trips(&self, rtt: &RttEstimator) -> Option<Trips> {
+                let srtt = rtt.srtt();
+                let shortest = self.shortest_trip().or(srtt)?;
+                Some(Trips { shortest, smoothed: srtt.unwrap_or(shortest) })
+            }
+
+            /// Shortest round trip of the last minutes; `None` if no mechanism has measured it.
+            pub(crate) fn shortest_trip(&self) -> Option<Duration> {
+                None$(.or_else(|| self.$name.shortest_trip()))*
+            }
+
+            /// Bytes that the window keeps at a loss, for packets of `mss` bytes of data: the most
+            /// that any mechanism keeps.
+            pub(crate) fn least_window(&self, mss: u64) -> u64 {
+                0$(.max(self.$name.least_window(mss)))*
             }
 
             /// Whether they know only what they will learn again once data leaves.

@@ -280,6 +280,10 @@ impl Mechanism for RecentMinimum {
         let linear_queue = policy.backoff.linear_queue > 0;
         policy.congestion.undo || policy.rto.samples == RttSamples::Proven || linear_queue
     }
+
+    fn shortest_trip(&self) -> Option<Duration> {
+        self.get()
+    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::episode::Exempt;
 use crate::event::Event;
 use crate::feedback::{Feedback, Silence};
 use crate::ledger::{AckReport, PathAck};
-use crate::loss::carried::Delivered;
+use crate::loss::Delivered;
 use crate::loss::rack::TIMESTAMP_TICK;
 use crate::path::RoundTrip;
 use crate::path_id::{PathId, PathSet};
@@ -81,7 +81,7 @@ impl Recovery {
                 round_trip: clean.map(|sent_at| now.since(sent_at)),
                 waits: unsent_packets > 0,
             };
-            self.paths[path].on_delivered(now, delivered, &self.policy);
+            self.paths[path].on_data_delivered(now, &delivered, &self.policy);
             self.judge(now, path, news, context);
             let flight_before = self.counted(path, news.flight_before);
             let evidence = Evidence { context, is_duplicate, was_recovering, flight_before };
@@ -167,8 +167,7 @@ impl Recovery {
         let latest = news.largest_sent_at.filter(|_| news.largest_fresh && self.samples_proven());
         let rtt = latest.map_or(rtt, |sent_at| rtt.min(now.since(sent_at)));
         // Timestamps count milliseconds, too coarse for a shorter path.
-        let known = self.paths[path].mechanisms.as_deref();
-        let least = known.and_then(|known| known.min_rtt.get());
+        let least = self.paths[path].shortest_trip();
         let rtt = least.map_or(rtt, |least| rtt.max(least));
         // This is the answer to a duplicate: earlier ones were lost, perhaps for seconds, and the
         // echo is from before them.

@@ -35,7 +35,7 @@ impl Recovery {
         }
         let Some((packet, sent_at)) = news.largest_packet.zip(news.largest_sent_at) else { return };
         mechanisms.probe.on_delivered(sent_at);
-        if let Some(handshake) = srtt.filter(|_| mechanisms.min_rtt.get().is_none()) {
+        if let Some(handshake) = srtt.filter(|_| mechanisms.shortest_trip().is_none()) {
             mechanisms.min_rtt.on_sample(now, handshake);
         }
         if !news.largest_resent {
@@ -53,7 +53,7 @@ impl Recovery {
             by_gap: narrow && news.by_gap,
             echo: echo.filter(|_| narrow),
         };
-        let min_rtt = mechanisms.min_rtt.get().or(srtt);
+        let min_rtt = mechanisms.shortest_trip().or(srtt);
         mechanisms.rack.on_delivered(now, delivery, min_rtt);
     }
 
@@ -84,7 +84,7 @@ impl Recovery {
         let Some(mechanisms) = state.mechanisms.as_deref_mut() else { return false };
         let policy = self.policy.loss.reordering_window;
         let situation = Situation { policy, recovering, gap_acked, dup_threshold, srtt };
-        let min_rtt = mechanisms.min_rtt.get().or(state.rtt.srtt());
+        let min_rtt = mechanisms.shortest_trip().or(state.rtt.srtt());
         let window = mechanisms.rack.reordering_window(situation, min_rtt);
         let rack = &mechanisms.rack;
         let deadline = |packet, sent_at| rack.deadline(packet, sent_at, window);
@@ -183,7 +183,7 @@ impl Recovery {
         let margin = match self.policy.loss.fine_grained {
             FineGrainedTimer::Off => return false,
             FineGrainedTimer::On => Duration::ZERO,
-            FineGrainedTimer::Robust => mechanisms.rack.learned_window(mechanisms.min_rtt.get()),
+            FineGrainedTimer::Robust => mechanisms.rack.learned_window(mechanisms.shortest_trip()),
         };
         mechanisms.fine.is_expired(now, sent_at + margin, &state.rtt)
     }

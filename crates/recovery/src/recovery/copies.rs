@@ -107,7 +107,7 @@ impl Recovery {
         let took = now.since(ahead.again_at);
         let state = &self.paths[path];
         // The brake remembers the minimum while nothing is outstanding.
-        let known = || state.mechanisms.as_deref().and_then(|known| known.min_rtt.get());
+        let known = || state.shortest_trip();
         let least = state.copying.brake().and_then(Brake::base).or_else(known);
         let is_hasty = least.is_some_and(|least| took < least);
         let is_older = feedback.echo.is_some_and(|age| age > took + TIMESTAMP_TICK);

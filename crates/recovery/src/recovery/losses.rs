@@ -119,7 +119,7 @@ impl Recovery {
     /// trip is so far above the shortest that it may contain a queue.
     pub(super) fn fills_queue(&self, path: PathId) -> bool {
         let state = &self.paths[path];
-        let least = state.mechanisms.as_ref().and_then(|known| known.min_rtt.get());
+        let least = state.shortest_trip();
         let above = |(least, srtt): (Duration, Duration)| {
             srtt > least + (least / 2).max(self.policy.backoff.least_queue())
         };
@@ -140,7 +140,7 @@ impl Recovery {
             state.congestion.fall_to_two(before);
         }
         if signal == Signal::Loss {
-            state.congestion.keep(state.carried(), before);
+            state.congestion.keep(state.least_window(), before);
             if self.policy.congestion.least_window == LeastWindow::OnePacket {
                 state.congestion.fall_to_one(flight_size.min(before));
             }

@@ -84,8 +84,7 @@ impl Recovery {
             return None;
         }
         let path = report.paths.position(|news| news.largest_resent)?;
-        let mechanisms = self.paths[path].mechanisms.as_deref()?;
-        let least = mechanisms.min_rtt.get()?;
+        let least = self.paths[path].shortest_trip()?;
         let margin = (least / HASTE).max(LEAST_HASTE);
         let is_hasty = |again: &Repetition| now.since(again.again_at) + margin < least;
         let counts = |again: &Repetition| !self.overtook(path, again.first_at);
@@ -129,7 +128,7 @@ impl Recovery {
         let is_earlier = echo.is_some_and(|age| age > took + TIMESTAMP_TICK);
         let rto = self.rto_unladen(path);
         let Some(mechanisms) = self.paths[path].mechanisms.as_deref_mut() else { return };
-        let is_hasty = mechanisms.min_rtt.get().is_none_or(|least| took < least);
+        let is_hasty = mechanisms.shortest_trip().is_none_or(|least| took < least);
         if !is_hasty && !is_earlier && took <= rto {
             mechanisms.probe.on_way(true);
         }
@@ -179,8 +178,7 @@ impl Recovery {
         }
         // The data left less than a round trip before: another packet's timer had expired, not its
         // own.
-        let known = self.paths[path].mechanisms.as_deref();
-        let least = known.and_then(|known| known.min_rtt.get()).unwrap_or_default();
+        let least = self.paths[path].shortest_trip().unwrap_or_default();
         if age < now.since(again.again_at) + least {
             return;
         }

@@ -285,7 +285,7 @@ impl Recovery {
                 && policy.rto.margin.heeds_narrow()
                 && mechanisms.is_some_and(|mechanisms| mechanisms.rack.delivered_within(now, rto))
         };
-        let may_stay = (thin || delivers() || state.is_carried()) && !probing && !queued;
+        let may_stay = (thin || delivers() || state.is_near_least_window()) && !probing && !queued;
         state.backoff.set_probing(probing);
         // Data that was too young at the last probe gets a timeout of its own, which is not new
         // evidence about the path.
@@ -345,7 +345,7 @@ impl Recovery {
     pub(super) fn has_queue(&self, path: PathId) -> bool {
         let state = &self.paths[path];
         let most = u64::from(self.policy.backoff.linear_queue);
-        let least = state.mechanisms.as_ref().and_then(|known| known.min_rtt.get());
+        let least = state.shortest_trip();
         let excess = self.policy.backoff.least_queue();
         let above = least
             .zip(state.rtt.srtt())
@@ -414,7 +414,7 @@ impl Recovery {
         if fills {
             state.congestion.fall_to_two(before);
         }
-        state.congestion.keep_threshold(state.carried());
+        state.congestion.keep_threshold(state.least_window());
         state.episode.on_fall(&self.ledger, true);
         self.reduced = true;
     }
@@ -431,7 +431,7 @@ impl Recovery {
                 let mechanisms = state.mechanisms.as_deref();
                 let lost = mechanisms.and_then(|mechanisms| {
                     let policy = self.policy.loss.reordering_window;
-                    let least = mechanisms.min_rtt.get();
+                    let least = mechanisms.shortest_trip();
                     let window = mechanisms.rack.window_at_timeout(policy, &state.rtt, least);
                     mechanisms.rack.lost_at_timeout(now, window)
                 });
