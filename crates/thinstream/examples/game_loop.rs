@@ -1,8 +1,7 @@
 //! A plain game loop, 60 frames a second, that never waits for the network: each frame takes what
 //! has come and sends what is new. The sockets live on a thread of tokio that the game never sees.
 //!
-//! `cargo run -p thinstream --example game_loop` runs a server and a client, both of this kind, in
-//! one process.
+//! `cargo run -p thinstream --example game_loop` runs a server and a client in one process.
 
 use std::time::Duration;
 

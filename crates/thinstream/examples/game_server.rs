@@ -1,8 +1,7 @@
 //! A game server for browsers: each player's mouse moves a dot, and all players see all dots.
 //!
 //! `cargo run -p thinstream --features webrtc --example game_server`, then open the address that it
-//! prints, in two windows. Messages of the page may be lost, since the next place replaces them;
-//! the server's arrive, in order.
+//! prints in two windows. The page's messages may be lost; the server's arrive in order.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
