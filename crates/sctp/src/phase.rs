@@ -131,9 +131,21 @@ impl Phase {
 #[derive(Debug)]
 pub(crate) struct CookieEcho {
     /// Timer and number of the attempts.
-    pub(crate) handshake: Handshake,
+    handshake: Handshake,
     /// The peer's cookie, for retransmission.
-    pub(crate) cookie: Box<[u8]>,
+    cookie: Box<[u8]>,
+}
+
+impl CookieEcho {
+    /// The peer's cookie, without the header of its parameter.
+    pub(crate) fn cookie(&self) -> &[u8] {
+        &self.cookie
+    }
+
+    /// Time from the only COOKIE ECHO to its answer at `now`; `None` if it was sent again.
+    pub(crate) fn round_trip(&self, now: Instant) -> Option<Duration> {
+        self.handshake.round_trip(now)
+    }
 }
 
 /// Attempts to shut down: SHUTDOWN or SHUTDOWN ACK, until the peer answers.

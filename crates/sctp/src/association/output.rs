@@ -323,7 +323,7 @@ impl Association {
                 packet.append(self.init(parameters.chain(keys).chain(self.paths.own_parameters())))
             }
             Control::CookieEcho => match &self.phase {
-                Phase::CookieEchoed(echo) => packet.append(CookieEcho { cookie: &echo.cookie }),
+                Phase::CookieEchoed(echo) => packet.append(CookieEcho { cookie: echo.cookie() }),
                 _ => Ok(()),
             },
             Control::CookieAck => packet.append(CookieAck),

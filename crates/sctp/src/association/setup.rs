@@ -272,7 +272,7 @@ impl Association {
             // Section 5.2.5: silently discarded in any other state.
             return;
         };
-        self.note_round_trip(echo.handshake.round_trip(now));
+        self.note_round_trip(echo.round_trip(now));
         self.establish(now, random);
     }
 
