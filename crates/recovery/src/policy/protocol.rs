@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::{PRESETS, TCP_PRESETS};
 
-/// A protocol that a [`RecoveryPolicy`] is for.
+/// A protocol that a [`RecoveryPolicy`](super::RecoveryPolicy) is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// SCTP: the policy of an association.
