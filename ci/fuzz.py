@@ -17,8 +17,8 @@ RECORD = ROOT / "fuzz/record.tsv"
 SLICE = 120
 STACK = ["crates/base", "crates/recovery", "crates/endpoint"]
 WEBRTC = [*STACK, "crates/sctp", "crates/layers", "crates/secure", "crates/webrtc"]
-# What a target exercises: its time is counted anew once one of these has changed. interop/rules/tests/fuzzing.rs compares this with
-# what the harness uses and what the crates depend on.
+# What a target exercises: its time is counted anew once the code of one of these has changed, comments and NOT_RUN aside.
+# interop/rules/tests/fuzzing.rs compares this with what the harness uses and what the crates depend on.
 SOURCES = {
     "association": [*STACK, "crates/sctp"],
     "dtls": ["crates/base", "crates/secure"],
@@ -39,6 +39,10 @@ SOURCES = {
     "trace": ["crates/base", "crates/results", "crates/sctp/src/wire", "crates/tcp/src/wire", "crates/trace/src"],
 }
 
+# What no target runs, and so costs no time that was counted.
+NOT_RUN = [f":(exclude,glob)**/{name}" for name in ["tests/**", "tests.rs", "benches/**", "examples/**"]]
+COMMENT = r"^\s*//"
+
 
 def git(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True)
@@ -58,7 +62,9 @@ class Record:
 
     def is_current(self, target: str) -> bool:
         row = self.rows.get(target)
-        return row is not None and git("diff", "--quiet", row[0], "HEAD", "--", *SOURCES[target]).returncode == 0
+        return row is not None and not git(
+            "diff", "--quiet", f"--ignore-matching-lines={COMMENT}", row[0], "HEAD", "--", *SOURCES[target], *NOT_RUN
+        ).returncode
 
     def seconds(self, target: str) -> int:
         return self.rows[target][1] if self.is_current(target) else 0
