@@ -1,12 +1,41 @@
 // @vitest-environment node
-/** The live page in a real browser: what a newcomer does with it. Needs Debian's Chromium. */
+/** The live page in real browsers: what a newcomer does with it. Needs Debian's Chromium and Firefox. */
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-import { type Browser, type BrowserContextOptions, type Page, chromium } from "playwright-core";
+import { type Browser, type BrowserContextOptions, type Page, chromium, firefox } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
-const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
+interface Kind {
+  readonly name: string;
+  readonly path: string;
+  /** The browser with a colour scheme that all its pages have; a context cannot set Firefox'. */
+  readonly launch: (path: string, scheme: Scheme) => Promise<Browser>;
+  readonly phone: BrowserContextOptions;
+}
+type Scheme = "light" | "dark";
+
+const KINDS: readonly Kind[] = [
+  {
+    name: "Chromium",
+    path: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
+    launch: (executablePath) =>
+      chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking"] }),
+    phone: { isMobile: true, hasTouch: true },
+  },
+  {
+    name: "Firefox",
+    path: process.env["FIREFOX"] ?? "/usr/bin/firefox-esr",
+    // An unmodified Firefox, by WebDriver BiDi.
+    launch: (executablePath, scheme) =>
+      firefox.launch({
+        channel: "moz-firefox",
+        executablePath,
+        firefoxUserPrefs: { "layout.css.prefers-color-scheme.content-override": scheme === "dark" ? 0 : 1 },
+      }),
+    phone: {},
+  },
+];
 const file = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 const built = file("../dist/live/live.html");
 const axe = readFileSync(file("../node_modules/axe-core/axe.min.js"), "utf8");
@@ -42,21 +71,20 @@ function capture(): Buffer {
   return Buffer.concat([head, ...opened, ...messages.flat()]);
 }
 
-describe.skipIf(!existsSync(CHROMIUM))("the live page in Chromium", () => {
+describe.for(KINDS.filter(({ path }) => existsSync(path)))("the live page in $name", ({ path, launch, phone }) => {
   let browser: Browser;
   let problems: string[] = [];
 
   beforeAll(async () => {
-    const args = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"];
-    browser = await chromium.launch({ executablePath: CHROMIUM, args });
+    browser = await launch(path, "light");
   }, 2 * MINUTE);
   afterAll(() => browser?.close());
   beforeEach(() => {
     problems = [];
   });
 
-  async function open(state = "", options: BrowserContextOptions = {}): Promise<Page> {
-    const page = await (await browser.newContext({ viewport: { width: 1200, height: 1000 }, ...options })).newPage();
+  async function open(state = "", options: BrowserContextOptions = {}, within = browser): Promise<Page> {
+    const page = await (await within.newContext({ viewport: { width: 1200, height: 1000 }, ...options })).newPage();
     page.on("pageerror", (error) => problems.push(String(error)));
     page.on("console", (message) => {
       if (message.type() === "error") problems.push(message.text());
@@ -216,12 +244,14 @@ describe.skipIf(!existsSync(CHROMIUM))("the live page in Chromium", () => {
   }, 3 * MINUTE);
 
   it("fits a phone", async () => {
-    const page = await open(LOSSLESS, { viewport: { width: 375, height: 740 }, isMobile: true, hasTouch: true });
+    const page = await open(LOSSLESS, { viewport: { width: 375, height: 740 }, ...phone });
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(375);
   }, 2 * MINUTE);
 
   it.each(["light", "dark"] as const)("has no fault that axe knows, when %s", async (colorScheme) => {
-    const page = await open(LOSSLESS, { colorScheme });
+    const ofScheme = await launch(path, colorScheme);
+    const page = await open(LOSSLESS, { colorScheme }, ofScheme);
+    expect(await page.evaluate((scheme) => matchMedia(`(prefers-color-scheme: ${scheme})`).matches, colorScheme)).toBe(true);
     await page.locator(".stage.lanes").focus();
     await page.keyboard.press("ArrowRight");
     await page.getByText("The last packets as a list").click();
@@ -232,5 +262,6 @@ describe.skipIf(!existsSync(CHROMIUM))("the live page in Chromium", () => {
       return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" | ")}`);
     });
     expect(faults).toEqual([]);
+    await ofScheme.close();
   }, 3 * MINUTE);
 });
