@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use base::{Duration, Instant, Probability, Rate};
 use lab::flow::{Detail, FlowConfig, SourcePlan, TransportOptions};
-use lab::measure::GroupMeter;
+use lab::observed::GroupMeter;
 use lab::world::{Network, World};
 use lab::{Arrivals, Limit, Sizes, WorkloadPlan};
 use netsim::LinkConfig;

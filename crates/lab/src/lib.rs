@@ -13,6 +13,7 @@
 //! - [`world`]: networks of any number of flows.
 //! - [`plan`]: a TOML file that names network, flows, measures, what is varied and what is
 //!   expected.
+//! - [`cell_world`]: the world of a plan's cell for one seed.
 //! - [`engine`]: a plan as independent runs, in shards.
 //! - [`experiments`]: the plans of the papers, part of the command.
 //! - [`stored`]: finished runs with their plan: tidy tables, manifest, golden text.
@@ -21,7 +22,7 @@
 //! - [`fit`]: plans with unknown settings, and the distance of a setting's numbers from the
 //!   paper's.
 //! - [`compare`]: two policies on equal random streams.
-//! - [`measure`]: measures of groups of flows, as rows.
+//! - [`observed`]: what flows report during a run; [`measure`]: measures that plans may ask for.
 //! - [`study`]: subjects other than flows over one network, once a crate with studies registers
 //!   them.
 //!
@@ -63,6 +64,7 @@
 //! ```
 
 pub mod advisor;
+pub mod cell_world;
 pub mod compare;
 pub mod engine;
 pub mod experiments;
@@ -71,6 +73,7 @@ pub mod fit;
 pub mod flow;
 mod hash;
 pub mod measure;
+pub mod observed;
 pub mod peers;
 pub mod plan;
 pub mod policy_text;

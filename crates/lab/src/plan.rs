@@ -6,8 +6,8 @@
 
 mod advice;
 mod advisors;
+mod build;
 mod cell_plan;
-mod cell_world;
 mod error;
 mod error_place;
 mod expect;
@@ -37,7 +37,6 @@ use std::ops::RangeInclusive;
 
 pub use advice::AdviceSection;
 pub use cell_plan::{CellPlan, Subject};
-pub use cell_world::{CellWorld, Group};
 pub use error::PlanError;
 pub use expect::{
     Cells, Claim, Claims, Expectation, ExpectedValue, Number, RowKind, Stated, Than, Worst,

@@ -8,9 +8,7 @@ mod ladder;
 mod packet_text;
 #[cfg(test)]
 pub(crate) mod tests;
-mod traced_groups;
 
 pub use capture::FlowCapture;
-pub use ladder::{LadderWatch, LadderWatches, MOST_PACKETS, watch_ladders};
+pub use ladder::{Beginning, LadderWatch, LadderWish, MOST_PACKETS};
 pub use packet_text::Teller;
-pub use traced_groups::{TracedGroup, watch_traces};

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use base::{Duration, Instant, Rate};
 use lab::flow::{Detail, FlowConfig, SourcePlan, TransportOptions};
-use lab::measure::GroupMeter;
+use lab::observed::GroupMeter;
 use lab::world::{Network, World};
 use lab::{Arrivals, Limit, Sizes, WorkloadPlan};
 use netsim::link::QueueLimit;

@@ -4,8 +4,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use base::{Duration, Instant, Probability};
+use lab::cell_world::CellWorld;
 use lab::flow::Protocol;
-use lab::plan::{CellWorld, Plan, Size, Subject};
+use lab::plan::{Plan, Size, Subject};
 use lab::policy_text::TransportName;
 use lab::world::path_seed;
 use results::Results;

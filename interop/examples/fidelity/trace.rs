@@ -10,7 +10,7 @@ use interop::{ThinFlows, Uml};
 use lab::flow::{
     self, Addresses, Detail, FlowConfig, FlowHost, Made, SourcePlan, TransportOptions,
 };
-use lab::measure::GroupMeter;
+use lab::observed::GroupMeter;
 use lab::peers::RoundTrips;
 use lab::plan::{FlowsPlan, TransportText};
 use lab::policy_text::TransportName;

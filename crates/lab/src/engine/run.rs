@@ -6,10 +6,10 @@ use results::Results;
 
 use super::error::EngineError;
 use super::job::Job;
-use crate::measure::FlowMeter;
-use crate::plan::{CellWorld, FlowsPlan, Plan, Subject};
+use crate::cell_world::CellWorld;
+use crate::observed::FlowMeter;
+use crate::plan::{FlowsPlan, Plan, Subject};
 use crate::study;
-use crate::watch::{watch_ladders, watch_traces};
 
 /// Runs one cell with one seed; the same cell and seed give the same results.
 ///
@@ -47,12 +47,7 @@ fn run_flows(
 ) -> Result<Results, EngineError> {
     let at = |error| EngineError::World { place: place(), error };
     let mut built = plan.build(seed)?.map_err(at)?;
-    let names = || plan.flows.iter().map(|flow| flow.name.as_str());
-    let ladders = plan.measure.ladder.iter().flat_map(|one| one.wishes(names()));
-    let ladders = watch_ladders(&mut built, ladders);
-    let traced =
-        names().filter(|name| plan.measure.trace.as_ref().is_some_and(|one| one.includes(name)));
-    let traces = watch_traces(&mut built, traced);
+    let watches = plan.measure.watch(&mut built);
     let whole = built.run(stopped).map_err(at)?;
     if let Some(failure) = built.take_advice_failure() {
         return Err(EngineError::Advice { place: place(), failure });
@@ -70,14 +65,8 @@ fn run_flows(
         meter.rows(&flows, &mut results.sheet(&group.name));
     }
     plan.measure.conclude(&mut results);
-    for trace in &traces {
-        trace.rows(&mut results.sheet(&trace.of));
-    }
     failures(&built, &mut results);
-    results.ladders.extend(ladders.iter().filter_map(|(of, seen)| seen.borrow().ladder(of)));
-    if plan.measure.links {
-        links(&built, &mut results);
-    }
+    watches.iter().for_each(|watch| watch.conclude(&built, &mut results));
     Ok(results)
 }
 
@@ -88,28 +77,6 @@ fn failures(built: &CellWorld, results: &mut Results) {
         let failed = flows.iter().filter(|ends| ends.log.borrow().failed).count();
         if failed > 0 {
             results.sheet(&group.name).add("flows.failed", &[], failed as f64, "");
-        }
-    }
-}
-
-fn links(built: &CellWorld, results: &mut Results) {
-    for (number, path) in built.world.links.iter().enumerate() {
-        for (name, id) in [("forward", path.forward), ("backward", path.backward)] {
-            let of = match built.world.links.len() {
-                1 => format!("link {name}"),
-                _ => format!("link {number} {name}"),
-            };
-            let statistics = built.world.link_statistics(id);
-            let mut sheet = results.sheet(&of);
-            let (offered, dropped) = (statistics.offered, statistics.dropped());
-            sheet.add("link.packets", &[], offered.packets as f64, "");
-            sheet.add("link.bytes", &[], offered.bytes as f64, "B");
-            let loss = 100.0 * dropped.packets as f64 / offered.packets as f64;
-            sheet.add("link.loss", &[], loss, "%");
-            if built.world.marks {
-                let marked = 100.0 * statistics.marked.packets as f64 / offered.packets as f64;
-                sheet.add("link.marked", &[], marked, "%");
-            }
         }
     }
 }

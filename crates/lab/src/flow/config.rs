@@ -11,7 +11,7 @@ use recovery::RecoveryPolicy;
 use super::log::Detail;
 use super::spans::Protocol;
 use crate::advisor::{AdvisedFlow, AdvisorFactory, AdvisorFailure};
-use crate::measure::GroupMeter;
+use crate::observed::GroupMeter;
 use crate::peers::{PeerChoice, RoundTrips};
 use crate::workload::{DueMessage, WorkloadPlan};
 

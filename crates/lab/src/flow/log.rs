@@ -11,7 +11,7 @@ use recovery::{Event, TimedEvent};
 
 use super::message_times::MessageTimes;
 use super::spans::{FIRST, Protocol, Span, for_each_span};
-use crate::measure::{Delivery, FlowMeter, GroupMeter, Seen};
+use crate::observed::{Delivery, FlowMeter, GroupMeter, Seen};
 use crate::workload::DueMessage;
 
 /// Detail in which a flow is noted.

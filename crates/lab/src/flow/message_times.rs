@@ -9,7 +9,7 @@ use recovery::Cause;
 
 use self::resends::Resends;
 use super::spans::Span;
-use crate::measure::{Delivery, Needless};
+use crate::observed::{Delivery, Needless};
 use crate::workload::DueMessage;
 
 /// Messages on their way. Memory grows with these messages and a few retransmissions.

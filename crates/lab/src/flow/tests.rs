@@ -2,7 +2,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::*;
-use crate::measure::{Group, GroupMeter, Measure, MeasureSection, Seen, Setting};
+use crate::measure::MeasureSection;
+use crate::observed::{Group, GroupMeter, Measure, Seen, Setting};
 use crate::workload::{Arrivals, Limit, Sizes, WorkloadPlan};
 use crate::world::{Network, World};
 use base::{Duration, Instant, Probability, Rate};

@@ -6,9 +6,8 @@ use base::Instant;
 use results::Sheet;
 use serde::Deserialize;
 
-use super::flow_meter::FlowMeter;
-use super::interface::{Ask, Group, Measure, Setting};
-use super::observed::Seen;
+use super::interface::Ask;
+use crate::observed::{FlowMeter, Group, Measure, Seen, Setting};
 use crate::text::Names;
 
 /// `[measure.cost]`: packets and bytes that the sender transmits for each message, headers

@@ -7,8 +7,8 @@ use recovery::Cause;
 use results::{Sheet, mean};
 use serde::Deserialize;
 
-use super::interface::{Ask, Group, Measure, Setting, of_flow};
-use super::observed::Seen;
+use super::interface::{Ask, of_flow};
+use crate::observed::{Group, Measure, Seen, Setting};
 use crate::text::{Names, Several};
 
 /// `[measure.frozen]`: session frozen time.

@@ -7,8 +7,8 @@ use base::{Duration, Instant};
 use results::{Quantity, Results, Sheet, jain, quantile_of};
 use serde::Deserialize;
 
-use super::interface::{Ask, Group, Measure, Setting, of_flow, rate};
-use super::observed::Seen;
+use super::interface::{Ask, Planned, of_flow, rate};
+use crate::observed::{Group, Measure, Seen, Setting};
 use crate::text::{Names, Text};
 
 /// The row of a group's mean over its flows.
@@ -49,7 +49,7 @@ impl Ask for Goodput {
         false
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self, _: &Planned<'_>) -> Result<(), String> {
         if self.interval.is_some_and(|interval| interval.0.is_zero()) {
             return Err("measure.goodput.interval is 0s; give one such as 100ms".to_owned());
         }

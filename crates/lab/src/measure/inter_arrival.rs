@@ -6,8 +6,8 @@ use base::Instant;
 use results::{Moments, Sheet, mean};
 use serde::Deserialize;
 
-use super::interface::{Ask, Group, Measure, Setting, of_flow};
-use super::observed::Seen;
+use super::interface::{Ask, of_flow};
+use crate::observed::{Group, Measure, Seen, Setting};
 use crate::text::Names;
 
 /// `[measure.inter_arrival]`: deviation of the time between deliveries.

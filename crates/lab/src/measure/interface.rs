@@ -1,19 +1,21 @@
-//! Interface of a measure: its settings in a plan, the events that it observes, its rows.
+//! Interface of a measure: its settings in a plan, and what these ask of a run.
 
 use core::fmt::Debug;
-use core::ops::Range;
 
-use base::{Duration, Instant};
-use results::{Results, Sheet};
+use base::Duration;
+use results::Results;
 
-use super::flow_meter::FlowMeter;
-use super::observed::Seen;
+use crate::cell_world::CellWorld;
+use crate::observed::{Measure, Setting};
 use crate::text::Names;
 
-/// A plan's settings below a measure's key of `[measure]`.
+/// A plan's settings below a measure's key of `[measure]`. A measure of the events of flows answers
+/// [`Ask::begin`], one of packets or links [`Ask::watch`].
 pub trait Ask: Debug {
     /// Groups of flows to measure; `None`: all.
-    fn of(&self) -> Option<&Names>;
+    fn of(&self) -> Option<&Names> {
+        None
+    }
 
     /// Other flows that the settings name.
     fn beside(&self) -> Option<&str> {
@@ -26,47 +28,41 @@ pub trait Ask: Debug {
         true
     }
 
-    /// Whether the settings make sense.
+    /// Whether the settings make sense in this plan.
     ///
     /// # Errors
     /// The setting that does not, and what would.
-    fn check(&self) -> Result<(), String> {
+    fn check(&self, _plan: &Planned<'_>) -> Result<(), String> {
         Ok(())
     }
 
     /// The measure for one group of flows; none where it has nothing to measure.
-    fn begin(&self, setting: &Setting) -> Option<Box<dyn Measure>>;
+    fn begin(&self, _setting: &Setting) -> Option<Box<dyn Measure>> {
+        None
+    }
+
+    /// Watches a run that has not begun.
+    fn watch(&self, _world: &mut CellWorld) -> Option<Box<dyn Watch>> {
+        None
+    }
 
     /// Adds rows that compare groups of flows, after the rows of all groups.
     fn conclude(&self, _results: &mut Results) {}
 }
 
-/// Data of a group of flows, and the rows that follow.
-pub trait Measure: Debug {
-    /// An event of flow number `flow` of the group, from 0. Events outside the measure's window are
-    /// reported, too: each measure decides what counts.
-    fn observe(&mut self, flow: usize, seen: &Seen<'_>);
-
-    /// Adds its rows after the run.
-    fn rows(&self, group: &Group<'_>, sheet: &mut Sheet<'_>);
+/// Observation of a run by its packets or links.
+pub trait Watch {
+    /// Adds its results after the run.
+    fn conclude(&self, world: &CellWorld, results: &mut Results);
 }
 
-/// Facts about a run that measures may need.
-#[derive(Clone, Debug)]
-pub struct Setting {
-    /// The window: messages due, and bytes read or sent, in this time count.
-    pub window: Range<Instant>,
+/// Facts of a plan that settings of measures refer to.
+#[derive(Clone, Copy, Debug)]
+pub struct Planned<'a> {
+    /// Groups of flows, each with its number of flows.
+    pub groups: &'a [(&'a str, u32)],
     /// Time at which the network loses its first path, if it does.
     pub lost: Option<Duration>,
-}
-
-/// Totals of the flows of a group.
-#[derive(Clone, Copy, Debug)]
-pub struct Group<'a> {
-    /// Length of the measured window, in seconds.
-    pub seconds: f64,
-    /// Measurements of each flow, by its number in the group.
-    pub flows: &'a [FlowMeter],
 }
 
 /// The state that a measure keeps of flow number `flow`; flows join in order.

@@ -1,41 +1,16 @@
-//! The part of a flow that a ladder shows.
+//! Sequence diagrams of flows' packets.
 
-use base::{Duration, Instant};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use base::Duration;
+use results::Results;
 use serde::Deserialize;
 
+use super::interface::{Ask, Planned, Watch};
+use crate::cell_world::CellWorld;
 use crate::text::{Names, Text};
-
-/// Start of the packets that are shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Beginning {
-    /// The packets from this time on.
-    At(Instant),
-    /// The first packet of the sender that is lost.
-    Loss,
-}
-
-/// The part of a flow to show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LadderWish {
-    /// Beginning of the part that is shown.
-    pub from: Beginning,
-    /// Length of the part that is shown.
-    pub span: Duration,
-}
-
-impl core::str::FromStr for Beginning {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Beginning, String> {
-        if text == "loss" {
-            return Ok(Beginning::Loss);
-        }
-        let time: Duration = text
-            .parse()
-            .map_err(|_| format!("\"{text}\" is neither a time such as 2s nor loss"))?;
-        Ok(Beginning::At(Instant::ZERO + time))
-    }
-}
+use crate::watch::{Beginning, LadderWatch, LadderWish};
 
 /// The ladder of a flow.
 #[derive(Clone, Debug, Deserialize)]
@@ -54,16 +29,30 @@ pub struct Ladder {
 }
 
 impl Ladder {
-    fn includes(&self, name: &str) -> bool {
-        Names::include(self.of.as_ref(), name)
+    /// The part of the flow to show.
+    pub fn wish(&self) -> LadderWish {
+        LadderWish { from: self.from.0, span: self.span.0 }
     }
 
-    /// Whether the settings make sense for these groups of flows, each with its number of flows.
-    pub(super) fn check(&self, groups: &[(&str, u32)]) -> Result<(), String> {
+    fn includes(&self, name: &str) -> bool {
+        Names::include(self.of(), name)
+    }
+}
+
+impl Ask for Ladder {
+    fn of(&self) -> Option<&Names> {
+        self.of.as_ref()
+    }
+
+    fn needs_messages(&self) -> bool {
+        false
+    }
+
+    fn check(&self, plan: &Planned<'_>) -> Result<(), String> {
         if self.span.0.is_zero() {
             return Err("measure.ladder.span is 0s; give one such as 2s".to_owned());
         }
-        let mut named = groups.iter().filter(|(name, _)| self.includes(name));
+        let mut named = plan.groups.iter().filter(|(name, _)| self.includes(name));
         match named.find(|(_, count)| self.flow >= *count) {
             Some((name, count)) => Err(format!(
                 "measure.ladder.flow is {}; \"{name}\" has flows 0 to {}",
@@ -74,13 +63,25 @@ impl Ladder {
         }
     }
 
-    /// Flows to watch: group, number within it, and part.
-    pub fn wishes<'a>(
-        &self,
-        groups: impl Iterator<Item = &'a str>,
-    ) -> impl Iterator<Item = (String, usize, LadderWish)> {
-        let wish = LadderWish { from: self.from.0, span: self.span.0 };
-        let named = groups.filter(|name| self.includes(name));
-        named.map(move |name| (name.to_owned(), self.flow as usize, wish))
+    fn watch(&self, built: &mut CellWorld) -> Option<Box<dyn Watch>> {
+        let CellWorld { world, groups, .. } = built;
+        let mut watched = Vec::new();
+        for group in groups.iter().filter(|group| self.includes(&group.name)) {
+            let of_group = world.flows.get(group.flows.clone());
+            let Some(ends) = of_group.and_then(|all| all.get(self.flow as usize)) else { continue };
+            let watch = Rc::new(RefCell::new(LadderWatch::new(ends, self.wish())));
+            world.watch(Rc::clone(&watch));
+            watched.push((group.name.clone(), watch));
+        }
+        Some(Box::new(Ladders(watched)))
+    }
+}
+
+/// Watched flows, each with the name of its group.
+struct Ladders(Vec<(String, Rc<RefCell<LadderWatch>>)>);
+
+impl Watch for Ladders {
+    fn conclude(&self, _: &CellWorld, results: &mut Results) {
+        results.ladders.extend(self.0.iter().filter_map(|(of, seen)| seen.borrow().ladder(of)));
     }
 }

@@ -6,8 +6,8 @@ use base::{Duration, Instant};
 use results::Sheet;
 use serde::Deserialize;
 
-use super::interface::{Ask, Group, Measure, Setting, of_flow};
-use super::observed::{Delivery, Seen};
+use super::interface::{Ask, of_flow};
+use crate::observed::{Delivery, Group, Measure, Seen, Setting};
 use crate::text::{Names, Text};
 
 /// `[measure.late]`: messages that miss play-back, by a player that starts some time after its

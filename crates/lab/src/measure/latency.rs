@@ -6,9 +6,9 @@ use base::{Duration, Instant};
 use results::{LatencyByRetransmissions, LatencyRecorder, Sheet};
 use serde::Deserialize;
 
-use super::interface::{Ask, Group, Measure, Setting, of_flow};
+use super::interface::{Ask, Planned, of_flow};
 use super::latency_limit::LatencyLimit;
-use super::observed::{Delivery, Seen};
+use crate::observed::{Delivery, Group, Measure, Seen, Setting};
 use crate::text::{Names, Text};
 
 /// `[measure.latency]`: time from the call to delivery.
@@ -58,7 +58,7 @@ impl Ask for Latency {
         self.of.as_ref()
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self, _: &Planned<'_>) -> Result<(), String> {
         if let Some(place) = self.places().into_iter().find(|place| !Self::PLACES.contains(place)) {
             return Err(format!(
                 "measure.latency.at \"{place}\" is none of application, transport, in-order"

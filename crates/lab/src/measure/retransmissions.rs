@@ -7,8 +7,8 @@ use recovery::Cause;
 use results::Sheet;
 use serde::Deserialize;
 
-use super::interface::{Ask, Group, Measure, Setting};
-use super::observed::Seen;
+use super::interface::Ask;
+use crate::observed::{Group, Measure, Seen, Setting};
 use crate::text::Names;
 
 /// Retransmissions by order and cause, and which were needless.

@@ -6,8 +6,8 @@ use base::{Duration, Instant};
 use results::{Moments, Quantity, Sheet, mean};
 use serde::Deserialize;
 
-use super::interface::{Ask, Group, Measure, Setting, of_flow};
-use super::observed::Seen;
+use super::interface::{Ask, of_flow};
+use crate::observed::{Group, Measure, Seen, Setting};
 use crate::text::{Names, Text};
 
 /// `[measure.rto]`: retransmission timeouts and round-trip times of senders.
@@ -91,8 +91,8 @@ impl Measure for Kept {
 
 #[cfg(test)]
 mod tests {
-    use super::super::GroupMeter;
     use super::*;
+    use crate::observed::GroupMeter;
 
     #[test]
     fn only_what_is_measured_in_the_window_counts_and_only_its_beginning_is_kept() {

@@ -7,9 +7,9 @@ use base::{Duration, Instant};
 use results::{LatencyRecorder, Quantity, Sheet, mean};
 use serde::Deserialize;
 
-use super::interface::{Ask, Group, Measure, Setting, of_flow};
+use super::interface::{Ask, of_flow};
 use super::latency_limit::LatencyLimit;
-use super::observed::Seen;
+use crate::observed::{Group, Measure, Seen, Setting};
 use crate::text::{Names, Text};
 
 /// `[measure.streams]`: worst latency, retransmissions and loss of each flow.

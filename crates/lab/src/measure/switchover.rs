@@ -6,8 +6,8 @@ use base::{Duration, Instant};
 use results::{Sheet, mean};
 use serde::Deserialize;
 
-use super::interface::{Ask, Group, Measure, Setting, of_flow};
-use super::observed::Seen;
+use super::interface::{Ask, Planned, of_flow};
+use crate::observed::{Group, Measure, Seen, Setting};
 use crate::text::{Names, Text};
 
 /// `[measure.switchover]`: when data leaves a path that is lost.
@@ -25,6 +25,13 @@ pub struct Switchover {
 impl Ask for Switchover {
     fn of(&self) -> Option<&Names> {
         self.of.as_ref()
+    }
+
+    fn check(&self, plan: &Planned<'_>) -> Result<(), String> {
+        match self.lost.is_some() || plan.lost.is_some() {
+            true => Ok(()),
+            false => Err("measure.switchover needs to know when the first path is lost; give lost = \"10s\", or network.paths a blackout".to_owned()),
+        }
     }
 
     fn begin(&self, setting: &Setting) -> Option<Box<dyn Measure>> {

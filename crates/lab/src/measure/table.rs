@@ -4,9 +4,9 @@ use base::Duration;
 use results::Results;
 use serde::Deserialize;
 
-use super::group_meter::GroupMeter;
-use super::interface::{Ask, Setting};
-use super::ladder::Ladder;
+use super::interface::{Ask, Planned, Watch};
+use crate::cell_world::CellWorld;
+use crate::observed::{GroupMeter, Setting};
 use crate::text::Names;
 
 /// A row for each measure: its meaning, its key in plans, which is also the name of its module, and
@@ -24,15 +24,6 @@ macro_rules! measures {
                 #[serde(default)]
                 pub $key: Option<$ask>,
             )+
-            /// Sequence diagram of a flow's packets.
-            #[serde(default)]
-            pub ladder: Option<Ladder>,
-            /// Analysis of captures at both ends.
-            #[serde(default)]
-            pub trace: Option<Trace>,
-            /// Loss and load of the shared links.
-            #[serde(default)]
-            pub links: bool,
         }
 
         impl MeasureSection {
@@ -58,49 +49,33 @@ measures! {
     "Each flow as a stream: its longest latency and its loss." streams: Streams,
     "Round-trip times and the timeouts that follow from them." rto: Rto,
     "When data leaves the first of several paths." switchover: Switchover,
-}
-
-/// `[measure.trace]`: analysis of captures at both ends.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Trace {
-    /// Groups of flows; all unless given.
-    #[serde(default)]
-    pub of: Option<Names>,
-}
-
-impl Trace {
-    /// Whether the flows of this name are captured.
-    pub fn includes(&self, name: &str) -> bool {
-        Names::include(self.of.as_ref(), name)
-    }
+    "Sequence diagram of a flow's packets." ladder: Ladder,
+    "Analysis of captures at both ends." trace: Trace,
+    "Loss and load of the shared links." links: Links,
 }
 
 impl MeasureSection {
-    /// Whether the settings make sense for these groups of flows, each with its number of flows.
+    /// Whether the settings make sense in this plan.
     ///
     /// # Errors
     /// The setting that does not, and what would.
-    pub fn check(&self, groups: &[(&str, u32)]) -> Result<(), String> {
-        let others = [
-            self.ladder.as_ref().and_then(|one| one.of.as_ref()),
-            self.trace.as_ref().and_then(|one| one.of.as_ref()),
-        ];
-        let of = self.asked().map(Ask::of).chain(others).flatten().flat_map(|names| &names.0);
-        let beside = self.asked().filter_map(Ask::beside);
-        for name in of.map(String::as_str).chain(beside) {
-            if !groups.iter().any(|(group, _)| *group == name) {
-                let known: Vec<&str> = groups.iter().map(|(group, _)| *group).collect();
+    pub fn check(&self, plan: &Planned<'_>) -> Result<(), String> {
+        let of = self.asked().filter_map(Ask::of).flat_map(|names| &names.0);
+        for name in of.map(String::as_str).chain(self.asked().filter_map(Ask::beside)) {
+            if !plan.groups.iter().any(|(group, _)| *group == name) {
+                let known: Vec<&str> = plan.groups.iter().map(|(group, _)| *group).collect();
                 return Err(format!(
                     "measure of \"{name}\": there is no such flow; there is {}",
                     known.join(", ")
                 ));
             }
         }
-        if let Some(ladder) = &self.ladder {
-            ladder.check(groups)?;
-        }
-        self.asked().try_for_each(Ask::check)
+        self.asked().try_for_each(|ask| ask.check(plan))
+    }
+
+    /// Watches a run that has not begun, for the measures of packets and links.
+    pub fn watch(&self, world: &mut CellWorld) -> Vec<Box<dyn Watch>> {
+        self.asked().filter_map(|ask| ask.watch(world)).collect()
     }
 
     /// Adds rows that compare groups of flows to the rows of each.

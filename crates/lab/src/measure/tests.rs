@@ -3,6 +3,7 @@ use recovery::Cause;
 use results::{Results, Row, full_name};
 
 use super::*;
+use crate::observed::{Delivery, FlowMeter, GroupMeter, Needless, Seen};
 use crate::workload::DueMessage;
 
 pub(super) fn at(millis: u64) -> Instant {
@@ -36,7 +37,7 @@ impl Watched {
 
     pub(super) fn with_lost(asked: &str, lost: Option<Duration>) -> Watched {
         let section: MeasureSection = toml::from_str(asked).unwrap();
-        section.check(&[("x", 1)]).unwrap();
+        section.check(&Planned { groups: &[("x", 1)], lost }).unwrap();
         Watched { group: section.meter("x", at(1000)..at(11_000), lost), flows: Vec::new() }
     }
 

@@ -6,9 +6,8 @@ use base::{Duration, Instant};
 use results::{LatencyRecorder, Sheet, mean};
 use serde::Deserialize;
 
-use super::flow_meter::FlowMeter;
-use super::interface::{Ask, Group, Measure, Setting, of_flow};
-use super::observed::Seen;
+use super::interface::{Ask, of_flow};
+use crate::observed::{FlowMeter, Group, Measure, Seen, Setting};
 use crate::text::Names;
 
 /// `[measure.traffic]`: sizes of messages, times between them, packets and bits a second.

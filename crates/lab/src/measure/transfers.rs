@@ -6,8 +6,8 @@ use base::Instant;
 use results::{LatencyRecorder, Sheet};
 use serde::Deserialize;
 
-use super::interface::{Ask, Group, Measure, Setting};
-use super::observed::Seen;
+use super::interface::Ask;
+use crate::observed::{Group, Measure, Seen, Setting};
 use crate::text::Names;
 
 /// `[measure.transfers]`: duration of transfers that each have a connection.

@@ -7,7 +7,7 @@ use super::files::Files;
 use super::flow::FlowSection;
 use super::network::{HopsText, NetworkSection};
 use crate::advisor::Advisors;
-use crate::measure::MeasureSection;
+use crate::measure::{MeasureSection, Planned};
 use crate::world::Network;
 
 /// The longest run: 366 days. An association sends heartbeats as long as it lasts, so that a run's
@@ -71,13 +71,8 @@ impl FlowsPlan {
         }
         let groups: Vec<(&str, u32)> =
             self.flows.iter().map(|flow| (flow.name.as_str(), flow.count)).collect();
-        self.measure.check(&groups).map_err(PlanError::new)?;
-        let leaving = self.measure.switchover.as_ref();
-        if leaving.is_some_and(|one| one.lost.is_none()) && self.lost().is_none() {
-            return refuse(
-                "measure.switchover needs to know when the first path is lost; give lost = \"10s\", or network.paths a blackout".to_owned(),
-            );
-        }
+        let planned = Planned { groups: &groups, lost: self.lost() };
+        self.measure.check(&planned).map_err(PlanError::new)?;
         let ways: Vec<_> = self.flows.iter().map(FlowSection::way).collect();
         self.build_network(&ways).map(drop)
     }

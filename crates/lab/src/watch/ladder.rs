@@ -1,7 +1,6 @@
 //! The ladder of a flow: its packets between two lifelines, and events at either side.
 
 use core::ops::RangeInclusive;
-use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -13,29 +12,42 @@ use results::{Arrow, Labels, Ladder, Note, Role};
 
 use super::packet_text::Teller;
 use crate::flow::{LogHandle, Protocol};
-use crate::measure::{Beginning, Delivery, LadderWish};
-use crate::plan::CellWorld;
+use crate::observed::Delivery;
 use crate::world::Ends;
 
 /// Largest number of packets in a ladder: more would not be legible.
 pub const MOST_PACKETS: usize = 400;
 
-/// Ladders of a run, each with the group that its flow belongs to.
-pub type LadderWatches = Vec<(String, Rc<RefCell<LadderWatch>>)>;
+/// Start of the packets that are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beginning {
+    /// The packets from this time on.
+    At(Instant),
+    /// The first packet of the sender that is lost.
+    Loss,
+}
 
-/// Watches the flows that `wishes` names, by group and number within it; call it before the run.
-pub fn watch_ladders(
-    built: &mut CellWorld,
-    wishes: impl IntoIterator<Item = (String, usize, LadderWish)>,
-) -> LadderWatches {
-    let mut watches = LadderWatches::new();
-    for (group, number, wish) in wishes {
-        let Some(ends) = built.flow(&group, number).cloned() else { continue };
-        let watch = Rc::new(RefCell::new(LadderWatch::new(&ends, wish)));
-        built.world.watch(Rc::clone(&watch));
-        watches.push((group, watch));
+/// The part of a flow to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LadderWish {
+    /// Beginning of the part that is shown.
+    pub from: Beginning,
+    /// Length of the part that is shown.
+    pub span: Duration,
+}
+
+impl core::str::FromStr for Beginning {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Beginning, String> {
+        if text == "loss" {
+            return Ok(Beginning::Loss);
+        }
+        let time: Duration = text
+            .parse()
+            .map_err(|_| format!("\"{text}\" is neither a time such as 2s nor loss"))?;
+        Ok(Beginning::At(Instant::ZERO + time))
     }
-    watches
 }
 
 /// The two hosts of a flow and their record.

@@ -188,29 +188,3 @@ fn a_flow_that_is_not_there_is_not_captured() {
     }
     assert!("thin:x".parse::<FlowName>().is_err());
 }
-
-#[test]
-fn what_captures_show_of_a_group_is_what_is_known_of_it() {
-    let text = format!("{PLAN}trace = {{ of = \"sctp\" }}\n");
-    for results in results(&text) {
-        let value = |measure: &str, labels: &[(&str, &str)]| {
-            results.value(measure, labels).unwrap_or_else(|| panic!("{measure} {labels:?}"))
-        };
-        assert!(results.rows.iter().all(|row| row.of == "sctp" || !row.measure.contains("trace")));
-        // Captures go on until everything has arrived.
-        let again = value("trace.retransmissions", &[]);
-        let after = again - value("retransmissions.count", &[]);
-        assert!((0.0..6.0).contains(&after), "{after}");
-        let by = |label: &str, values: &[&str]| {
-            let values = values.iter().map(|one| value("trace.retransmissions", &[(label, *one)]));
-            values.sum::<f64>()
-        };
-        let orders = by("order", &["1", "2", "3", "4+"]);
-        let causes = by("cause", &["timeout", "fast", "early", "bundled", "probe", "unknown"]);
-        assert_eq!((orders, causes), (again, again));
-        assert!((2.0..10.0).contains(&value("trace.loss", &[])), "of three flows");
-        // Nothing is acknowledged sooner than a round trip, nor before it was delivered.
-        assert_eq!(value("trace.acknowledged.min", &[]), 100.0);
-        assert!(value("trace.acknowledged.mean", &[]) > value("latency.mean", &[]) + 40.0);
-    }
-}

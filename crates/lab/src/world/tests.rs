@@ -7,7 +7,7 @@ use netsim::link::QueueLimit;
 use recovery::RecoveryPolicy;
 
 use crate::flow::{Detail, SourcePlan, TransportOptions};
-use crate::measure::GroupMeter;
+use crate::observed::GroupMeter;
 use crate::workload::{Arrivals, Limit, Sizes, WorkloadPlan};
 
 /// A greedy TCP flow; `ecn` asks for marks.

@@ -28,7 +28,7 @@ use super::{SECONDS, gains};
 use crate::form::{self, whole_seconds};
 use lab::flow::{Detail, FlowConfig, PathHint, SourcePlan, TransportOptions};
 use lab::measure::switchover::Leaving;
-use lab::measure::{Group, GroupMeter, Measure, Seen, Setting};
+use lab::observed::{Group, GroupMeter, Measure, Seen, Setting};
 use lab::study::{CellResults, Study, StudyError};
 use lab::workload::{Arrivals, Limit, Sizes, WorkloadPlan};
 use lab::world::{Network, World};

@@ -10,7 +10,7 @@ use netsim::topology::Directions;
 use recovery::RecoveryPolicy;
 
 use lab::flow::{Detail, FlowConfig, SourcePlan, TransportOptions};
-use lab::measure::GroupMeter;
+use lab::observed::GroupMeter;
 use lab::workload::DueMessage;
 use lab::world::{Network, World, WorldError};
 

@@ -8,7 +8,8 @@ use std::rc::Rc;
 use base::{Duration, Ecn, Instant};
 use bytes::Bytes;
 use lab::flow::{Detail, FlowLog, LogHandle, Protocol};
-use lab::measure::{FlowMeter, Group, GroupMeter, Measure, MeasureSection, Seen};
+use lab::measure::MeasureSection;
+use lab::observed::{FlowMeter, Group, GroupMeter, Measure, Seen};
 use lab::watch::LadderWatch;
 use lab::world::Ends;
 use netsim::link::Traffic;
@@ -56,11 +57,10 @@ impl Record {
         };
         let logs: Vec<LogHandle> =
             shared.flows().iter().map(|flow| begin(flow.first_unit)).collect();
-        let mut wishes = measure.ladder.iter().flat_map(|one| one.wishes([STREAM].into_iter()));
-        let ladder = wishes.next().and_then(|(_, flow, wish)| {
+        let ladder = measure.ladder.as_ref().and_then(|one| {
             let [sender, receiver] = HOSTS;
-            let ends = Ends { sender, receiver, log: Rc::clone(logs.get(flow)?) };
-            Some((flow as u32, LadderWatch::new(&ends, wish)))
+            let ends = Ends { sender, receiver, log: Rc::clone(logs.get(one.flow as usize)?) };
+            Some((one.flow, LadderWatch::new(&ends, one.wish())))
         });
         let (waiting, news) = (Vec::new(), Vec::new());
         Record { name: shared.name.clone(), group, logs, live, ladder, waiting, news }

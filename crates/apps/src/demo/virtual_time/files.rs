@@ -10,8 +10,9 @@ use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
 use base::Instant;
+use lab::cell_world::CellWorld;
 use lab::engine::EngineError;
-use lab::plan::{CellWorld, Plan, Subject};
+use lab::plan::{Plan, Subject};
 use netsim::capture::{InterfaceId, PcapWriter};
 use netsim::frame::FrameHeader;
 use netsim::{Checker, HostId, Packet};

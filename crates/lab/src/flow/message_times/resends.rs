@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use base::{Duration, Instant};
 
-use crate::measure::Needless;
+use crate::observed::Needless;
 
 /// Retransmissions remembered: those of a window of data.
 const LIMIT: usize = 1024;

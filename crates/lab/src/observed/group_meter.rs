@@ -6,8 +6,8 @@ use base::Instant;
 use results::Sheet;
 
 use super::flow_meter::FlowMeter;
-use super::interface::{Group, Measure, Setting};
-use super::observed::Seen;
+use super::measure::{Group, Measure, Setting};
+use super::seen::Seen;
 use crate::workload::DueMessage;
 
 /// Measures of a group of flows.
