@@ -5,6 +5,11 @@
 //! (rustls), each with its own cryptography and certificate. The losses of a seed are those of its
 //! network; equal seeds give equal runs of each stack.
 
+#[path = "../../../crates/peers/src/datagram.rs"]
+mod datagram;
+#[path = "../../../crates/peers/src/quic/driver.rs"]
+#[expect(dead_code, reason = "a connection that fails is one that takes too long")]
+mod driver;
 mod quic;
 mod run;
 mod tls;

@@ -1,22 +1,16 @@
 //! QUIC by quinn, with rustls.
 
-use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Instant as StdInstant;
 
-use base::{
-    Datagram, DatagramMeta, Ecn, Icmp, Instant, IpService, Machine, Transmit, TransmitBuffer,
-};
-use bytes::BytesMut;
+use base::{Holder, Instant};
+use bytes::Bytes;
 use netsim::topology::{Directions, Placed, pair};
 use netsim::{Host, Simulation};
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use quinn_proto::{
-    ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig,
-    Event, ServerConfig, StreamEvent, StreamId, TransportConfig,
-};
+use quinn_proto::{ClientConfig, Endpoint, EndpointConfig, ServerConfig, TransportConfig};
 
+use crate::driver::Driver;
 use crate::run::until;
 use crate::tls;
 use crate::world::link;
@@ -27,14 +21,7 @@ fn address(host: u8) -> SocketAddr {
 
 /// An end of a connection. The client sends a message of 100 bytes as soon as it may.
 struct End {
-    origin: StdInstant,
-    endpoint: Endpoint,
-    remote: SocketAddr,
-    connection: Option<(ConnectionHandle, Connection)>,
-    stream: Option<StreamId>,
-    answers: VecDeque<Vec<u8>>,
-    due: Option<Instant>,
-    received: bool,
+    driver: Driver,
     received_at: Option<Instant>,
 }
 
@@ -49,136 +36,34 @@ impl End {
         let mut bytes = [host; 32];
         bytes[..8].copy_from_slice(&seed.to_le_bytes());
         let config = Arc::new(EndpointConfig::default());
-        End {
-            origin: StdInstant::now(),
-            endpoint: Endpoint::new(config, server, true, Some(bytes)),
-            remote: address(3 - host),
-            connection: None,
-            stream: None,
-            answers: VecDeque::new(),
-            due: None,
-            received: false,
-            received_at: None,
-        }
+        let endpoint = Endpoint::new(config, server, true, Some(bytes));
+        End { driver: Driver::new(endpoint, address(3 - host)), received_at: None }
     }
 
     fn connect(&mut self, transport: Arc<TransportConfig>) {
         let crypto = QuicClientConfig::try_from(tls::client()).expect("TLS 1.3");
         let mut config = ClientConfig::new(Arc::new(crypto));
         config.transport_config(transport);
-        let made = self.endpoint.connect(self.origin, config, self.remote, "server");
-        self.connection = Some(made.expect("a connection"));
-        self.drive();
-    }
-
-    fn time(&self, now: Instant) -> StdInstant {
-        self.origin + std::time::Duration::from_nanos(now.as_nanos())
-    }
-
-    fn drive(&mut self) {
-        let Some((handle, connection)) = &mut self.connection else { return };
-        loop {
-            let mut done = true;
-            while let Some(event) = connection.poll_endpoint_events() {
-                done = false;
-                if let Some(event) = self.endpoint.handle_event(*handle, event) {
-                    connection.handle_event(event);
-                }
-            }
-            while let Some(event) = connection.poll() {
-                done = false;
-                match event {
-                    Event::Connected if connection.side().is_client() => {
-                        let stream = connection.streams().open(Dir::Uni).expect("a stream");
-                        connection.send_stream(stream).write(&[0; 100]).expect("room");
-                    }
-                    Event::Stream(StreamEvent::Opened { dir }) => {
-                        self.stream = connection.streams().accept(dir);
-                    }
-                    _ => {}
-                }
-            }
-            if done {
-                break;
-            }
-        }
-        if let Some(stream) = self.stream
-            && let Ok(mut chunks) = connection.recv_stream(stream).read(true)
-        {
-            self.received |= matches!(chunks.next(usize::MAX), Ok(Some(_)));
-            let _ = chunks.finalize();
-        }
-        let origin = self.origin;
-        self.due = connection.poll_timeout().map(|due| {
-            let since = due.saturating_duration_since(origin).as_nanos();
-            Instant::from_nanos(u64::try_from(since).unwrap_or(u64::MAX))
-        });
-    }
-
-    fn hand_over(&self, datagram: &[u8], buffer: &mut dyn TransmitBuffer) -> Transmit {
-        buffer.head().extend_from_slice(datagram);
-        Transmit {
-            local: None,
-            remote: self.remote,
-            ecn: Ecn::NotEct,
-            dont_fragment: false,
-            service: IpService::default(),
-            size: datagram.len(),
-        }
+        self.driver.connect(Instant::ZERO, config);
+        self.driver.send(Bytes::from_static(&[0; 100]));
     }
 }
 
-impl Machine for End {
-    fn handle_datagram(&mut self, now: Instant, _: DatagramMeta, datagram: Datagram) {
-        let (time, mut answer) = (self.time(now), Vec::new());
-        let datagram = BytesMut::from(&datagram.into_bytes()[..]);
-        match self.endpoint.handle(time, self.remote, None, None, datagram, &mut answer) {
-            Some(DatagramEvent::ConnectionEvent(_, event)) => {
-                if let Some((_, connection)) = &mut self.connection {
-                    connection.handle_event(event);
-                }
-            }
-            Some(DatagramEvent::NewConnection(incoming)) => {
-                self.connection = self.endpoint.accept(incoming, time, &mut answer, None).ok();
-            }
-            Some(DatagramEvent::Response(transmit)) => {
-                answer.truncate(transmit.size);
-                self.answers.push_back(answer);
-            }
-            None => {}
-        }
-        self.drive();
+impl Holder for End {
+    type Held = Driver;
+
+    fn held(&self) -> &Driver {
+        &self.driver
     }
 
-    fn handle_icmp(&mut self, _: Instant, _: Icmp<'_>) {}
-
-    fn handle_timeout(&mut self, now: Instant) {
-        let time = self.time(now);
-        if let Some((_, connection)) = &mut self.connection {
-            connection.handle_timeout(time);
-        }
-        self.drive();
-    }
-
-    fn poll_transmit(&mut self, now: Instant, buffer: &mut dyn TransmitBuffer) -> Option<Transmit> {
-        if let Some(answer) = self.answers.pop_front() {
-            return Some(self.hand_over(&answer, buffer));
-        }
-        let (time, mut datagram) = (self.time(now), Vec::new());
-        let sent = self.connection.as_mut()?.1.poll_transmit(time, 1, &mut datagram);
-        self.drive();
-        let size = sent?.size;
-        Some(self.hand_over(&datagram[..size], buffer))
-    }
-
-    fn poll_timeout(&self) -> Option<Instant> {
-        self.due
+    fn held_mut(&mut self) -> &mut Driver {
+        &mut self.driver
     }
 }
 
 impl Host for End {
     fn after_input(&mut self, now: Instant) {
-        if self.received {
+        if self.driver.receive().is_some() {
             self.received_at.get_or_insert(now);
         }
     }

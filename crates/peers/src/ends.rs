@@ -1,8 +1,8 @@
-//! Parts common to all transports of the crate.
+//! The two sides of a flow.
 
 use std::net::SocketAddr;
 
-use base::{Ecn, IpService, Purpose, RandomStream, Transmit, TransmitBuffer};
+use base::{Purpose, RandomStream};
 use lab::peers::Place;
 
 /// One side of a flow.
@@ -23,27 +23,5 @@ impl Side {
         let index = u64::from(place.number) * 2 + u64::from(server);
         let seed = RandomStream::new(place.seed, Purpose("peer", index)).below(u64::MAX);
         Side { remote, server, seed }
-    }
-}
-
-/// The address as stacks want it that take none without a port: hosts of the laboratory have none.
-pub(crate) fn with_port(address: SocketAddr) -> SocketAddr {
-    SocketAddr::new(address.ip(), 5000)
-}
-
-/// Hands a datagram for `remote` to the network.
-pub(crate) fn transmit(
-    remote: SocketAddr,
-    datagram: &[u8],
-    buffer: &mut dyn TransmitBuffer,
-) -> Transmit {
-    buffer.head().extend_from_slice(datagram);
-    Transmit {
-        local: None,
-        remote,
-        ecn: Ecn::NotEct,
-        dont_fragment: false,
-        service: IpService::default(),
-        size: datagram.len(),
     }
 }

@@ -12,7 +12,8 @@ use rusty_enet::{EventNoRef, Host, HostSettings, MTU_MAX, Packet, PacketReceived
 
 use lab::peers::PeerEnd;
 
-use crate::ends::{Side, transmit};
+use crate::datagram::transmit;
+use crate::ends::Side;
 
 /// Interval at which an application that draws sixty pictures a second serves its host.
 const FRAME: Duration = Duration::from_micros(16_667);

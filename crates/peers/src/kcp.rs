@@ -11,7 +11,8 @@ use bytes::Bytes;
 
 use lab::peers::PeerEnd;
 
-use crate::ends::{Side, transmit};
+use crate::datagram::transmit;
+use crate::ends::Side;
 
 /// Conversation number, equal at both ends.
 const CONVERSATION: u32 = 1;

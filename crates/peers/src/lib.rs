@@ -6,6 +6,7 @@
 //! has to offer. None of them is part of what ships: `thinstream` has them if it is built with the
 //! feature `peers`.
 
+mod datagram;
 mod ends;
 mod enet;
 mod kcp;

@@ -13,7 +13,7 @@ use lab::peers::{Pair, PeerEnd, Place, RoundTrips};
 use netsim::checker::DropCause;
 use netsim::{Checker, HostId, Packet};
 
-use crate::ends::transmit;
+use crate::datagram::transmit;
 
 /// Time after which a message that the network still holds is looked at again.
 const LOOK: Duration = Duration::from_millis(1);

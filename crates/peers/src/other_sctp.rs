@@ -8,7 +8,8 @@ use virtual_peers::{DcSctp, Outgoing, PACKET, Reliability, SctpProto, Stack, Sta
 
 use lab::peers::{IP_HEADER, PeerEnd};
 
-use crate::ends::{Side, with_port};
+use crate::datagram::with_port;
+use crate::ends::Side;
 
 /// One end of an association of another stack, on one ordered stream.
 pub(crate) struct OtherSctp<S> {

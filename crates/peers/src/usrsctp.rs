@@ -13,7 +13,8 @@ use bytes::Bytes;
 use lab::peers::{IP_HEADER, PeerEnd};
 use programs::{build, missing};
 
-use crate::ends::{Side, transmit};
+use crate::datagram::transmit;
+use crate::ends::Side;
 
 /// Interval at which the library advances its timers.
 const TICK: Duration = Duration::from_millis(10);
