@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use base::{Ecn, Instant, Transmit};
 
 pub(crate) use self::arguments::address_of;
-pub(crate) use self::calls::Calls;
+pub(crate) use self::calls::{Calls, Options, Transfer};
 pub(crate) use self::hosts::Hosts;
 
 /// Port of the stack and of the peer, if the script binds none.

@@ -1,5 +1,5 @@
 //! The calls of the socket interface. This file has what they do on sockets of any protocol; each
-//! protocol adds its part through [`Calls`].
+//! protocol adds its part through [`Calls`], [`Options`] and [`Transfer`].
 
 use base::Instant;
 
@@ -24,19 +24,61 @@ const COMMON: [&str; 9] = [
     "shutdown",
 ];
 
-/// The calls of an application on sockets of one protocol.
-pub(crate) trait Calls: Application {
-    /// State of a socket.
-    type Socket: AnySocket;
+/// Options of the sockets of one protocol.
+pub(crate) trait Options {
+    /// Value of the option `name`.
+    ///
+    /// # Errors
+    /// [`Stop::Skip`] if it is not supported.
+    fn get_option(
+        &mut self,
+        now: Instant,
+        descriptor: i64,
+        name: &str,
+        call: &Call,
+    ) -> Result<Outcome, Stop>;
 
-    /// Destination of connect().
-    type Destination;
+    /// Sets the option `name`.
+    ///
+    /// # Errors
+    /// [`Stop::Skip`] if it is not supported.
+    fn set_option(
+        &mut self,
+        now: Instant,
+        descriptor: i64,
+        name: &str,
+        value: Option<&Expression>,
+    ) -> Result<Outcome, Stop>;
+}
 
+/// Calls of one protocol that carry data.
+pub(crate) trait Transfer {
     /// Names of the calls that read.
     const READS: &'static [&'static str];
 
     /// Names of the calls that write.
     const WRITES: &'static [&'static str];
+
+    /// A call among [`Transfer::READS`].
+    ///
+    /// # Errors
+    /// [`Stop`] if its form is not supported, or what it reads is not what the peer sent.
+    fn receive(&mut self, now: Instant, descriptor: i64, call: &Call) -> Result<Outcome, Stop>;
+
+    /// A call among [`Transfer::WRITES`].
+    ///
+    /// # Errors
+    /// [`Stop::Skip`] if its form is not supported.
+    fn send(&mut self, now: Instant, descriptor: i64, call: &Call) -> Result<Outcome, Stop>;
+}
+
+/// The calls of an application on sockets of one protocol.
+pub(crate) trait Calls: Application + Options + Transfer {
+    /// State of a socket.
+    type Socket: AnySocket;
+
+    /// Destination of connect().
+    type Destination;
 
     /// Names of the further calls on a descriptor, which only this protocol has.
     const FURTHER: &'static [&'static str];
@@ -100,42 +142,6 @@ pub(crate) trait Calls: Application {
 
     /// A socket without a descriptor ends.
     fn let_go(&mut self, now: Instant, socket: Self::Socket);
-
-    /// Value of the option `name`.
-    ///
-    /// # Errors
-    /// [`Stop::Skip`] if it is not supported.
-    fn get_option(
-        &mut self,
-        now: Instant,
-        descriptor: i64,
-        name: &str,
-        call: &Call,
-    ) -> Result<Outcome, Stop>;
-
-    /// Sets the option `name`.
-    ///
-    /// # Errors
-    /// [`Stop::Skip`] if it is not supported.
-    fn set_option(
-        &mut self,
-        now: Instant,
-        descriptor: i64,
-        name: &str,
-        value: Option<&Expression>,
-    ) -> Result<Outcome, Stop>;
-
-    /// A call among [`Calls::READS`].
-    ///
-    /// # Errors
-    /// [`Stop`] if its form is not supported, or what it reads is not what the peer sent.
-    fn receive(&mut self, now: Instant, descriptor: i64, call: &Call) -> Result<Outcome, Stop>;
-
-    /// A call among [`Calls::WRITES`].
-    ///
-    /// # Errors
-    /// [`Stop::Skip`] if its form is not supported.
-    fn send(&mut self, now: Instant, descriptor: i64, call: &Call) -> Result<Outcome, Stop>;
 
     /// Makes a call, as far as it can proceed now.
     ///

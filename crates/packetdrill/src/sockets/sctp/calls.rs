@@ -19,10 +19,6 @@ impl Calls for Sockets {
     type Socket = Socket;
     type Destination = Vec<IpAddr>;
 
-    const READS: &'static [&'static str] =
-        &["read", "recv", "recvmsg", "sctp_recvmsg", "sctp_recvv"];
-    const WRITES: &'static [&'static str] =
-        &["sctp_send", "sctp_sendmsg", "sctp_sendv", "sctp_sendx", "send", "sendmsg", "write"];
     const FURTHER: &'static [&'static str] =
         &["sctp_bindx", "sctp_connectx", "sctp_getladdrs", "sctp_getpaddrs", "sctp_peeloff"];
 
@@ -162,34 +158,6 @@ impl Calls for Sockets {
             }
             Role::Association(stack, id) => self.close_association(now, stack, id),
         }
-    }
-
-    fn get_option(
-        &mut self,
-        _now: Instant,
-        descriptor: i64,
-        name: &str,
-        call: &Call,
-    ) -> Result<Outcome, Stop> {
-        self.option(descriptor, name, call)
-    }
-
-    fn set_option(
-        &mut self,
-        now: Instant,
-        descriptor: i64,
-        name: &str,
-        value: Option<&Expression>,
-    ) -> Result<Outcome, Stop> {
-        self.change_option(now, descriptor, name, value)
-    }
-
-    fn receive(&mut self, now: Instant, descriptor: i64, call: &Call) -> Result<Outcome, Stop> {
-        self.read(now, descriptor, call)
-    }
-
-    fn send(&mut self, now: Instant, descriptor: i64, call: &Call) -> Result<Outcome, Stop> {
-        self.write(now, descriptor, call)
     }
 }
 

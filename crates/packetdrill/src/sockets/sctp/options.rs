@@ -1,5 +1,6 @@
 //! getsockopt() and setsockopt().
 
+use crate::sockets::Options;
 use crate::sockets::arguments::{Numbers, numbers, part, single};
 use crate::vocabulary::constant;
 use std::sync::Arc;
@@ -18,9 +19,54 @@ const HB_DISABLE: i64 = 2;
 const PMTUD_ENABLE: i64 = 8;
 const PMTUD_DISABLE: i64 = 0x10;
 
-impl Sockets {
+impl Options for Sockets {
+    /// Value of the option `name`.
+    fn get_option(
+        &mut self,
+        _now: Instant,
+        descriptor: i64,
+        name: &str,
+        call: &Call,
+    ) -> Result<Outcome, Stop> {
+        let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
+        if let Some(output) = socket.defaults.get(name) {
+            return Ok(Returned::option(output));
+        }
+        if let Some(output) = of_socket(socket, name, call)? {
+            return Ok(Returned::option(output));
+        }
+        let role = socket.role;
+        let value = call.arguments.get(3);
+        let numbers = value.map(numbers).unwrap_or_default();
+        let own = self.association_numbers(descriptor);
+        let role = self.association_of(role, association_number(&numbers));
+        let (found, error) = match name {
+            "SCTP_GET_ASSOC_NUMBER" => (own.map(|own| Output::Number(own.len() as i64)), "EINVAL"),
+            "SCTP_GET_ASSOC_ID_LIST" => (own.map(list_of_numbers), "EINVAL"),
+            "SO_ERROR" => {
+                let error = self.status(role).and_then(|status| status.error.take());
+                (Some(error.map_or(Output::Number(0), Output::Name)), "EINVAL")
+            }
+            "SCTP_PEER_ADDR_PARAMS" => {
+                (self.peer_address_params(descriptor, role, value), "EINVAL")
+            }
+            "SCTP_PEER_AUTH_CHUNKS" => (self.peer_auth_chunks(role), "EINVAL"),
+            "SCTP_PRIMARY_ADDR" => (self.primary_address(role), "EINVAL"),
+            "SCTP_GET_PEER_ADDR_INFO" => (self.peer_address_info(role, value), "EINVAL"),
+            "SCTP_STATUS" => {
+                let association = match role {
+                    Role::Association(stack, id) => self.stacks[stack].endpoint.association(id),
+                    _ => None,
+                };
+                (association.map(status), "ENOTCONN")
+            }
+            _ => return Err(Stop::skip(format!("getsockopt({name}) is not supported"))),
+        };
+        Ok(found.map_or(Returned::error(error), Returned::option))
+    }
+
     /// Sets the option `name` of a socket and of what belongs to it.
-    pub(super) fn change_option(
+    fn set_option(
         &mut self,
         now: Instant,
         descriptor: i64,
@@ -82,50 +128,6 @@ impl Sockets {
             }
         }
         Ok(Returned::value(0))
-    }
-
-    /// Value of the option `name`.
-    pub(super) fn option(
-        &mut self,
-        descriptor: i64,
-        name: &str,
-        call: &Call,
-    ) -> Result<Outcome, Stop> {
-        let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
-        if let Some(output) = socket.defaults.get(name) {
-            return Ok(Returned::option(output));
-        }
-        if let Some(output) = of_socket(socket, name, call)? {
-            return Ok(Returned::option(output));
-        }
-        let role = socket.role;
-        let value = call.arguments.get(3);
-        let numbers = value.map(numbers).unwrap_or_default();
-        let own = self.association_numbers(descriptor);
-        let role = self.association_of(role, association_number(&numbers));
-        let (found, error) = match name {
-            "SCTP_GET_ASSOC_NUMBER" => (own.map(|own| Output::Number(own.len() as i64)), "EINVAL"),
-            "SCTP_GET_ASSOC_ID_LIST" => (own.map(list_of_numbers), "EINVAL"),
-            "SO_ERROR" => {
-                let error = self.status(role).and_then(|status| status.error.take());
-                (Some(error.map_or(Output::Number(0), Output::Name)), "EINVAL")
-            }
-            "SCTP_PEER_ADDR_PARAMS" => {
-                (self.peer_address_params(descriptor, role, value), "EINVAL")
-            }
-            "SCTP_PEER_AUTH_CHUNKS" => (self.peer_auth_chunks(role), "EINVAL"),
-            "SCTP_PRIMARY_ADDR" => (self.primary_address(role), "EINVAL"),
-            "SCTP_GET_PEER_ADDR_INFO" => (self.peer_address_info(role, value), "EINVAL"),
-            "SCTP_STATUS" => {
-                let association = match role {
-                    Role::Association(stack, id) => self.stacks[stack].endpoint.association(id),
-                    _ => None,
-                };
-                (association.map(status), "ENOTCONN")
-            }
-            _ => return Err(Stop::skip(format!("getsockopt({name}) is not supported"))),
-        };
-        Ok(found.map_or(Returned::error(error), Returned::option))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Calls that carry messages.
 
+use crate::sockets::Transfer;
 use crate::sockets::arguments::{integer, part, refuse_contents};
 use base::Instant;
 use bytes::Bytes;
@@ -16,14 +17,14 @@ use crate::stop::Stop;
 /// Bytes of a DATA chunk besides its payload.
 const DATA_OVERHEAD: usize = 16;
 
-impl Sockets {
+impl Transfer for Sockets {
+    const READS: &'static [&'static str] =
+        &["read", "recv", "recvmsg", "sctp_recvmsg", "sctp_recvv"];
+    const WRITES: &'static [&'static str] =
+        &["sctp_send", "sctp_sendmsg", "sctp_sendv", "sctp_sendx", "send", "sendmsg", "write"];
+
     /// Sends a message.
-    pub(super) fn write(
-        &mut self,
-        now: Instant,
-        descriptor: i64,
-        call: &Call,
-    ) -> Result<Outcome, Stop> {
+    fn send(&mut self, now: Instant, descriptor: i64, call: &Call) -> Result<Outcome, Stop> {
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
         let outgoing = sending::outgoing(call, |outgoing| socket.defaults.apply(outgoing))?;
         let (shut, whole) = (socket.common.write_shut, socket.defaults.refuses_fragments);
@@ -74,12 +75,7 @@ impl Sockets {
     }
 
     /// Reads a message or a notification.
-    pub(super) fn read(
-        &mut self,
-        now: Instant,
-        descriptor: i64,
-        call: &Call,
-    ) -> Result<Outcome, Stop> {
+    fn receive(&mut self, now: Instant, descriptor: i64, call: &Call) -> Result<Outcome, Stop> {
         let room = room(call)?;
         refuse_flags(call)?;
         refuse_contents(call)?;
@@ -118,7 +114,9 @@ impl Sockets {
             _ => Ok(self.sockets.would_block(descriptor)),
         }
     }
+}
 
+impl Sockets {
     /// Delivers as much of a message as there is room for, from `offset` on, and keeps the rest for
     /// the next call.
     fn deliver(

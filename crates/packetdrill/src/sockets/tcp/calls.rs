@@ -18,9 +18,6 @@ impl Calls for Sockets {
     /// The peer is the only destination.
     type Destination = ();
 
-    const READS: &'static [&'static str] = &["read", "readv", "recv", "recvfrom", "recvmsg"];
-    const WRITES: &'static [&'static str] =
-        &["send", "sendfile", "sendmsg", "sendto", "write", "writev"];
     const FURTHER: &'static [&'static str] = &["ioctl"];
 
     fn descriptors(&mut self) -> &mut Descriptors<Socket> {
@@ -148,34 +145,6 @@ impl Calls for Sockets {
             Role::Listening(id) => self.endpoint().close_listener(now, id),
             Role::Connection(id) => self.endpoint().release(now, id),
         }
-    }
-
-    fn get_option(
-        &mut self,
-        now: Instant,
-        descriptor: i64,
-        name: &str,
-        _call: &Call,
-    ) -> Result<Outcome, Stop> {
-        self.option(now, descriptor, name)
-    }
-
-    fn set_option(
-        &mut self,
-        now: Instant,
-        descriptor: i64,
-        name: &str,
-        value: Option<&Expression>,
-    ) -> Result<Outcome, Stop> {
-        self.change_option(now, descriptor, name, value)
-    }
-
-    fn receive(&mut self, now: Instant, descriptor: i64, call: &Call) -> Result<Outcome, Stop> {
-        self.read(now, descriptor, call)
-    }
-
-    fn send(&mut self, now: Instant, descriptor: i64, call: &Call) -> Result<Outcome, Stop> {
-        self.write(now, descriptor, call)
     }
 }
 

@@ -1,5 +1,6 @@
 //! getsockopt() and setsockopt().
 
+use crate::sockets::Options;
 use crate::sockets::arguments::{numbers, single};
 use crate::vocabulary::constant;
 use std::sync::Arc;
@@ -9,15 +10,50 @@ use tcp::{ConnectionOptions, KeepAlive};
 
 use super::{Outcome, Output, Returned, Role, Sockets};
 use crate::expression::Expression;
+use crate::script::Call;
 use crate::stop::Stop;
 
 /// Options without effect in virtual time: sharing of ports, and marks for routers.
 const IGNORED: [&str; 6] =
     ["SO_REUSEADDR", "SO_REUSEPORT", "IP_TOS", "IPV6_TCLASS", "IP_TTL", "IPV6_UNICAST_HOPS"];
 
-impl Sockets {
+impl Options for Sockets {
+    /// Value of the option `name`.
+    fn get_option(
+        &mut self,
+        now: Instant,
+        descriptor: i64,
+        name: &str,
+        _call: &Call,
+    ) -> Result<Outcome, Stop> {
+        let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
+        let (role, options) = (socket.role, socket.options.clone());
+        let keep_alive = options.keep_alive.unwrap_or(self.config.keep_alive);
+        let number = |number: u64| Output::Number(i64::try_from(number).unwrap_or(i64::MAX));
+        let seconds = |span: Duration| number(span.as_millis() / 1000);
+        let output = match name {
+            "SO_ERROR" => {
+                let error = self.status(role).and_then(|status| status.error.take());
+                error.map_or(Output::Number(0), Output::Name)
+            }
+            "SO_RCVBUF" => Output::Size(options.receive_buffer as i64),
+            "SO_SNDBUF" => Output::Size(options.send_buffer as i64),
+            "TCP_NODELAY" => Output::Number(options.no_delay.into()),
+            "TCP_MAXSEG" => number(self.max_segment(now, role, &options)),
+            "TCP_USER_TIMEOUT" => {
+                number(options.user_timeout.map_or(0, |timeout| timeout.as_millis()))
+            }
+            "TCP_KEEPIDLE" => seconds(keep_alive.idle),
+            "TCP_KEEPINTVL" => seconds(keep_alive.interval),
+            "TCP_KEEPCNT" => number(keep_alive.probes.into()),
+            "TCP_KEEPINIT" => seconds(options.syn_time_limit.unwrap_or_default()),
+            _ => return Err(unsupported("getsockopt", name)),
+        };
+        Ok(Returned::option(output))
+    }
+
     /// Sets the option `name` of a socket and of what belongs to it.
-    pub(super) fn change_option(
+    fn set_option(
         &mut self,
         now: Instant,
         descriptor: i64,
@@ -61,7 +97,9 @@ impl Sockets {
         self.give_options(now, role, options);
         Ok(Returned::value(0))
     }
+}
 
+impl Sockets {
     /// Replaces the options of a socket's connection or listener.
     fn give_options(&mut self, now: Instant, role: Role, options: ConnectionOptions) {
         let options = self.granted(&options);
@@ -94,39 +132,6 @@ impl Sockets {
             let _ = own.send(now, bytes::Bytes::new(), tcp::SendFlags::default());
         }
         Returned::value(0)
-    }
-
-    /// Value of the option `name`.
-    pub(super) fn option(
-        &mut self,
-        now: Instant,
-        descriptor: i64,
-        name: &str,
-    ) -> Result<Outcome, Stop> {
-        let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
-        let (role, options) = (socket.role, socket.options.clone());
-        let keep_alive = options.keep_alive.unwrap_or(self.config.keep_alive);
-        let number = |number: u64| Output::Number(i64::try_from(number).unwrap_or(i64::MAX));
-        let seconds = |span: Duration| number(span.as_millis() / 1000);
-        let output = match name {
-            "SO_ERROR" => {
-                let error = self.status(role).and_then(|status| status.error.take());
-                error.map_or(Output::Number(0), Output::Name)
-            }
-            "SO_RCVBUF" => Output::Size(options.receive_buffer as i64),
-            "SO_SNDBUF" => Output::Size(options.send_buffer as i64),
-            "TCP_NODELAY" => Output::Number(options.no_delay.into()),
-            "TCP_MAXSEG" => number(self.max_segment(now, role, &options)),
-            "TCP_USER_TIMEOUT" => {
-                number(options.user_timeout.map_or(0, |timeout| timeout.as_millis()))
-            }
-            "TCP_KEEPIDLE" => seconds(keep_alive.idle),
-            "TCP_KEEPINTVL" => seconds(keep_alive.interval),
-            "TCP_KEEPCNT" => number(keep_alive.probes.into()),
-            "TCP_KEEPINIT" => seconds(options.syn_time_limit.unwrap_or_default()),
-            _ => return Err(unsupported("getsockopt", name)),
-        };
-        Ok(Returned::option(output))
     }
 
     /// TCP_MAXSEG: the segment size of a connection, otherwise the value that was set.

@@ -3,6 +3,7 @@
 //! Scripts give the number of bytes written and read, not the bytes. Here each byte is a function
 //! of its position in the stream, so that a wrong byte, sent or delivered, is found.
 
+use crate::sockets::Transfer;
 use crate::sockets::arguments::{header, integer, part, refuse_contents};
 use base::Instant;
 use bytes::Bytes;
@@ -37,14 +38,13 @@ struct Flags {
     send: SendFlags,
 }
 
-impl Sockets {
+impl Transfer for Sockets {
+    const READS: &'static [&'static str] = &["read", "readv", "recv", "recvfrom", "recvmsg"];
+    const WRITES: &'static [&'static str] =
+        &["send", "sendfile", "sendmsg", "sendto", "write", "writev"];
+
     /// Sends bytes.
-    pub(super) fn write(
-        &mut self,
-        now: Instant,
-        descriptor: i64,
-        call: &Call,
-    ) -> Result<Outcome, Stop> {
+    fn send(&mut self, now: Instant, descriptor: i64, call: &Call) -> Result<Outcome, Stop> {
         let (length, mut flags) = (length(call)?, flags(call)?);
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
         let Role::Connection(id) = socket.role else { return Ok(Returned::error("EPIPE")) };
@@ -82,35 +82,8 @@ impl Sockets {
         Ok(Outcome::Blocks)
     }
 
-    /// Result of a write of which the connection accepts nothing; `why` is `None` without a
-    /// connection.
-    fn refused(
-        &mut self,
-        id: ConnectionId,
-        progress: usize,
-        why: Option<SendError>,
-        descriptor: i64,
-    ) -> Outcome {
-        if let Ok(socket) = self.socket(descriptor) {
-            socket.progress = 0;
-        }
-        if progress > 0 {
-            return Returned::value(progress as i64);
-        }
-        let error = self.status(Role::Connection(id)).and_then(|status| status.error.take());
-        match why {
-            Some(SendError::Finished) => Returned::error("EPIPE"),
-            None | Some(SendError::Failed(_)) => Returned::error(error.unwrap_or("EPIPE")),
-        }
-    }
-
     /// Reads bytes.
-    pub(super) fn read(
-        &mut self,
-        now: Instant,
-        descriptor: i64,
-        call: &Call,
-    ) -> Result<Outcome, Stop> {
+    fn receive(&mut self, now: Instant, descriptor: i64, call: &Call) -> Result<Outcome, Stop> {
         let (room, flags) = (length(call)?, flags(call)?);
         refuse_contents(call)?;
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
@@ -155,6 +128,30 @@ impl Sockets {
             Some(Some(Err(_))) => self.unreadable(id, Returned::value(0)),
             Some(None) => self.unreadable(id, Returned::error("ENOTCONN")),
         })
+    }
+}
+
+impl Sockets {
+    /// Result of a write of which the connection accepts nothing; `why` is `None` without a
+    /// connection.
+    fn refused(
+        &mut self,
+        id: ConnectionId,
+        progress: usize,
+        why: Option<SendError>,
+        descriptor: i64,
+    ) -> Outcome {
+        if let Ok(socket) = self.socket(descriptor) {
+            socket.progress = 0;
+        }
+        if progress > 0 {
+            return Returned::value(progress as i64);
+        }
+        let error = self.status(Role::Connection(id)).and_then(|status| status.error.take());
+        match why {
+            Some(SendError::Finished) => Returned::error("EPIPE"),
+            None | Some(SendError::Failed(_)) => Returned::error(error.unwrap_or("EPIPE")),
+        }
     }
 
     /// Result of a read without data: the connection's error, which is reported once, or
