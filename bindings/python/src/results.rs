@@ -9,13 +9,13 @@ use ::lab::compare::{Comparison, compare};
 use ::lab::engine::{self, Finished, Shard};
 use ::lab::plan::{ExpectedValue, Plan as Checked, text_of};
 use ::lab::statistics;
-use ::lab::stored::{Manifest, Stored, Surroundings, table};
+use ::lab::stored::{Manifest, Stored, Surroundings, runs};
 use ::lab::verdict::judge;
 use ::report::markdown::to_markdown;
 use ::report::section::{Study, comparisons, document};
 use ::report::svg::to_svg;
 use ::report::tally::counts;
-use ::results::{CONFIDENCE, Labels, QuantileInterval, full_name};
+use ::results::{CONFIDENCE, Labels, QuantileInterval, Runs, full_name, label_texts};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -65,6 +65,10 @@ impl Results {
         }
     }
 
+    fn runs(&self) -> Runs<'_> {
+        runs(&self.plan, &self.finished)
+    }
+
     fn stored(&self) -> Stored {
         let (plan, finished) = (Checked::clone(&self.plan), self.finished.clone());
         Stored { plan, finished, manifest: self.manifest.clone() }
@@ -72,8 +76,7 @@ impl Results {
 }
 
 fn labels_text(labels: &Labels) -> String {
-    let labels: Vec<_> = labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    labels.join(" ")
+    label_texts(labels).join(" ")
 }
 
 #[pymethods]
@@ -116,15 +119,7 @@ impl Results {
         for (job, results) in &self.finished {
             open.add(*job, results.clone()).map_err(errors::journal)?;
         }
-        let around = Surroundings {
-            commit: one.commit.clone(),
-            build: one.build.clone(),
-            host: one.host.clone(),
-            processors: one.processors,
-            time_s: one.time_s,
-            wall_s: one.wall_s,
-            command: one.command.clone(),
-        };
+        let around = Surroundings::from(one.clone());
         let shard = one.shard.parse().unwrap_or_default();
         open.write_tables(&self.plan, shard, around).map(drop).map_err(errors::folder)
     }
@@ -156,17 +151,17 @@ impl Results {
 
     /// All numbers, one a row: the cell's keys, seed, flows, measure, labels, value, unit.
     fn rows(&self) -> PyResult<Table> {
-        of_lab(table::rows(&self.plan, &self.finished))
+        of_lab(self.runs().rows())
     }
 
     /// All histograms, a row for each bin.
     fn distributions(&self) -> PyResult<Table> {
-        of_lab(table::distributions(&self.plan, &self.finished))
+        of_lab(self.runs().distributions())
     }
 
     /// All curves, a row for each point.
     fn curves(&self) -> PyResult<Table> {
-        of_lab(table::curves(&self.plan, &self.finished))
+        of_lab(self.runs().curves())
     }
 
     /// The mean of each number over the seeds of its cell, with its 95 % interval if there are
@@ -291,13 +286,12 @@ impl Results {
     /// (PNG).
     fn pictures<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let mut all = Vec::new();
-        for (job, results) in &self.finished {
-            let Some((cell, _)) = self.plan.cells.get(job.cell) else { continue };
-            for picture in &results.pictures {
+        for run in self.runs().runs {
+            for picture in &run.results.pictures {
                 let (one, keys) = (PyDict::new(py), PyDict::new(py));
-                cell.texts().into_iter().try_for_each(|(key, value)| keys.set_item(key, value))?;
+                run.cell.iter().try_for_each(|(key, value)| keys.set_item(key, value))?;
                 one.set_item("cell", keys)?;
-                one.set_item("seed", job.seed)?;
+                one.set_item("seed", run.seed)?;
                 one.set_item("of", &picture.of)?;
                 one.set_item("measure", full_name(&picture.measure, &picture.labels))?;
                 one.set_item("caption", &picture.caption)?;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ::lab::stored::table::Column;
+use ::results::Column;
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::{Float64Type, Int64Type};
@@ -72,7 +72,7 @@ impl Columns {
 }
 
 /// A table of the laboratory, without a copy of its numbers.
-pub(crate) fn of_lab(table: ::lab::stored::Table) -> PyResult<Table> {
+pub(crate) fn of_lab(table: ::results::Table) -> PyResult<Table> {
     let mut columns = Columns::default();
     for (name, column) in table.columns {
         let values: ArrayRef = match column {

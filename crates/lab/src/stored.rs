@@ -1,18 +1,16 @@
-//! Finished runs with their plan: tidy tables, the manifest, golden text.
+//! Finished runs with their plan: runs as tables need them, the manifest, golden text.
 //!
-//! Rows are tidy: one number each, with the plan's keys of its cell, the seed, the flows, the
-//! measure and its labels. Distributions are histograms, a row for each bin; curves have a row for
-//! each point, ladders one for each packet. The crate `runner` keeps all of them in a folder.
+//! The crate `runner` keeps all of them in a folder.
 
 pub mod golden;
 pub mod manifest;
-pub mod table;
 
 pub use manifest::{Manifest, Surroundings};
-pub use table::Table;
+
+use results::{Results, Run, Runs};
 
 use crate::engine::Finished;
-use crate::plan::Plan;
+use crate::plan::{Cell, Plan};
 
 /// Finished runs with their plan and manifest.
 #[derive(Clone, Debug)]
@@ -23,4 +21,23 @@ pub struct Stored {
     pub finished: Finished,
     /// The origin of the results.
     pub manifest: Manifest,
+}
+
+/// Finished runs with cell and seed, in the order of the plan.
+pub fn by_cell<'a>(
+    plan: &'a Plan,
+    finished: &'a Finished,
+) -> impl Iterator<Item = (&'a Cell, u64, &'a Results)> {
+    finished.iter().filter_map(|(job, results)| {
+        let (cell, _) = plan.cells.get(job.cell)?;
+        Some((cell, job.seed, results))
+    })
+}
+
+/// Finished runs with the keys that the plan varies, for tables.
+pub fn runs<'a>(plan: &'a Plan, finished: &'a Finished) -> Runs<'a> {
+    let first = plan.cells.first().map_or_else(Vec::new, |(cell, _)| cell.texts());
+    let keys = first.into_iter().map(|(key, _)| key).collect();
+    let run = |(cell, seed, results): (&Cell, _, _)| Run { cell: cell.texts(), seed, results };
+    Runs { keys, runs: by_cell(plan, finished).map(run).collect() }
 }

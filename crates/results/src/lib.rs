@@ -2,6 +2,8 @@
 //!
 //! - [`Results`]: tidy rows, distributions, curves, pictures and ladders; a [`Sheet`] writes those
 //!   of one group.
+//! - [`Runs`]: finished runs, and the columns of their tables; a [`Table`] is written as CSV, and
+//!   by `runner` and the Python package as Parquet and Arrow.
 //! - [`Histogram`]: a distribution of integers in bounded memory; [`LatencyRecorder`] is that of
 //!   latencies.
 //! - [`Series`]: a number over seeds, with its interval; [`paired_difference`] compares two on
@@ -28,8 +30,10 @@ mod interval;
 mod numbers;
 mod recorder;
 mod rows;
+mod runs;
 mod seeds;
 mod seeds_needed;
+mod table;
 pub mod text_table;
 
 pub use by_retransmissions::{
@@ -44,10 +48,12 @@ pub use numbers::{
 pub use recorder::{LatencyRecorder, LatencySummary, QuantileInterval};
 pub use rows::{
     Arrow, Curve, Distribution, Labels, Ladder, Note, Picture, Quantity, Results, Role, Row, Sheet,
-    Unit, full_name,
+    Unit, full_name, label_texts,
 };
+pub use runs::{Run, Runs, TABLES, ToTable};
 pub use seeds::{
     BySeed, CONFIDENCE, Series, paired_difference, paired_differences, paired_ratio,
     runs_for_quantile, seed_interval,
 };
 pub use seeds_needed::{SeedsNeeded, seeds_for_quantile};
+pub use table::{Column, Table};

@@ -153,9 +153,13 @@ impl core::fmt::Display for Quantity {
 
 /// `measure[key=value,key=value]`, as plans write it.
 pub fn full_name(measure: &str, labels: &Labels) -> String {
-    if labels.is_empty() {
-        return measure.to_owned();
+    match labels.is_empty() {
+        true => measure.to_owned(),
+        false => format!("{measure}[{}]", label_texts(labels).join(",")),
     }
-    let labels: Vec<_> = labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    format!("{measure}[{}]", labels.join(","))
+}
+
+/// `key=value` of each label.
+pub fn label_texts(labels: &Labels) -> Vec<String> {
+    labels.iter().map(|(key, value)| format!("{key}={value}")).collect()
 }

@@ -4,6 +4,7 @@ use core::fmt::Write;
 
 use results::{Curve, Ladder, full_name};
 
+use super::by_cell;
 use crate::engine::Finished;
 use crate::plan::Plan;
 
@@ -13,10 +14,9 @@ use crate::plan::Plan;
 /// line for each packet and note.
 pub fn text(plan: &Plan, finished: &Finished) -> String {
     let mut text = String::new();
-    for (job, results) in finished {
-        let Some((cell, _)) = plan.cells.get(job.cell) else { continue };
+    for (cell, seed, results) in by_cell(plan, finished) {
         // Writing to a string does not fail.
-        let _ = writeln!(text, "# {cell}; seed {}", job.seed);
+        let _ = writeln!(text, "# {cell}; seed {seed}");
         for row in &results.rows {
             let name = full_name(&row.measure, &row.labels);
             let line = format!("{}: {name} = {} {}", row.of, six_digits(row.value), row.unit);
@@ -50,18 +50,17 @@ fn ladder(ladder: &Ladder) -> String {
     let name = format!("{}: {}", ladder.of, full_name(&ladder.measure, &ladder.labels));
     let arrows = ladder.arrows.iter().map(|one| {
         let fate = one.arrived_ms.map_or("lost".to_owned(), |at| format!("at {}", six_digits(at)));
-        format!("{name} {} {} {}, {fate}\n", six_digits(one.sent_ms), side(one.from), one.label)
+        format!(
+            "{name} {} {} {}, {fate}\n",
+            six_digits(one.sent_ms),
+            Ladder::side(one.from),
+            one.label
+        )
     });
-    let notes = ladder
-        .notes
-        .iter()
-        .map(|one| format!("{name} {} {}: {}\n", six_digits(one.at_ms), side(one.side), one.label));
+    let notes = ladder.notes.iter().map(|one| {
+        format!("{name} {} {}: {}\n", six_digits(one.at_ms), Ladder::side(one.side), one.label)
+    });
     arrows.chain(notes).collect()
-}
-
-/// Name of a ladder's side.
-pub(super) fn side(number: u8) -> &'static str {
-    if number == 0 { "sender" } else { "receiver" }
 }
 
 /// Six significant digits, without trailing zeros.

@@ -21,6 +21,13 @@ pub struct Ladder {
     pub notes: Vec<Note>,
 }
 
+impl Ladder {
+    /// Name of a side.
+    pub fn side(number: u8) -> &'static str {
+        if number == 0 { "sender" } else { "receiver" }
+    }
+}
+
 /// A packet of a ladder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

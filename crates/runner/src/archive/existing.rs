@@ -8,8 +8,9 @@ use std::path::Path;
 use lab::engine::JournalError;
 use lab::engine::journal::Contents;
 use lab::plan::Plan;
+use results::TABLES;
 
-use super::files::{FolderError, JOURNAL, MANIFEST, TABLES, read_journal, read_manifest};
+use super::files::{FolderError, JOURNAL, MANIFEST, read_journal, read_manifest};
 
 /// The choice for results that a folder holds already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -99,8 +100,11 @@ fn refuse(
 
 /// Names of the files that results consist of, pictures and captures aside.
 fn own_files() -> Vec<String> {
-    let tables = TABLES.iter().flat_map(|name| [format!("{name}.csv"), format!("{name}.parquet")]);
-    [JOURNAL.to_owned(), MANIFEST.to_owned()].into_iter().chain(tables).collect()
+    let tables = TABLES.map(|(name, _)| [format!("{name}.csv"), format!("{name}.parquet")]);
+    [JOURNAL.to_owned(), MANIFEST.to_owned()]
+        .into_iter()
+        .chain(tables.into_iter().flatten())
+        .collect()
 }
 
 /// Removes the files that this laboratory wrote to a folder.

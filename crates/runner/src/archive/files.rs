@@ -10,8 +10,6 @@ use lab::stored::Manifest;
 
 pub(super) const JOURNAL: &str = "runs.journal";
 pub(super) const MANIFEST: &str = "manifest.json";
-/// Names of the tables, without their endings.
-pub(super) const TABLES: [&str; 4] = ["rows", "distributions", "curves", "ladders"];
 
 /// The reason why a folder cannot be used.
 #[derive(Debug, thiserror::Error)]

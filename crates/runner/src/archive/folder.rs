@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use lab::engine::journal;
 use lab::engine::{Finished, Job, Journal, JournalError, Shard, conclude};
 use lab::plan::{Plan, Size};
-use lab::stored::{Manifest, Stored, Surroundings, table};
-use results::{Labels, Results};
+use lab::stored::{Manifest, Stored, Surroundings, runs};
+use results::{Labels, Results, Runs, TABLES, label_texts};
 
 use super::existing::{self, Existing};
-use super::files::{FolderError, JOURNAL, MANIFEST, TABLES, read_journal, read_manifest};
+use super::files::{FolderError, JOURNAL, MANIFEST, read_journal, read_manifest};
 use super::parquet;
 
 /// A folder that a plan's runs go to.
@@ -107,7 +107,7 @@ impl Folder {
         let around = self.untouched.then(before).flatten().unwrap_or(around);
         let manifest = Manifest::new(plan, shard, self.finished.len() as u64, around);
         conclude(plan, &mut self.finished);
-        write_tables(&self.path, plan, &self.finished, &manifest)?;
+        write_tables(&self.path, &runs(plan, &self.finished), &manifest)?;
         Ok(self.finished)
     }
 }
@@ -137,26 +137,16 @@ pub fn read(path: &Path) -> Result<Stored, FolderError> {
     Ok(Stored { plan, finished, manifest })
 }
 
-fn write_tables(
-    folder: &Path,
-    plan: &Plan,
-    finished: &Finished,
-    manifest: &Manifest,
-) -> Result<(), FolderError> {
-    let tables = [
-        table::rows(plan, finished),
-        table::distributions(plan, finished),
-        table::curves(plan, finished),
-        table::ladders(plan, finished),
-    ];
-    for (name, table) in TABLES.into_iter().zip(tables) {
+fn write_tables(folder: &Path, runs: &Runs<'_>, manifest: &Manifest) -> Result<(), FolderError> {
+    for (name, table) in TABLES {
+        let table = table(runs);
         if name != "rows" && table.is_empty() {
             continue;
         }
         write(&folder.join(format!("{name}.csv")), |out| table.write_csv(out))?;
         write(&folder.join(format!("{name}.parquet")), |out| parquet::write(&table, out))?;
     }
-    write_pictures(&folder.join("pictures"), plan, finished)?;
+    write_pictures(&folder.join("pictures"), runs)?;
     write(&folder.join(MANIFEST), |out| {
         serde_json::to_writer_pretty(&mut *out, manifest)?;
         writeln!(out)
@@ -164,14 +154,13 @@ fn write_tables(
 }
 
 /// Pictures are files named by cell, seed and measure.
-fn write_pictures(folder: &Path, plan: &Plan, finished: &Finished) -> Result<(), FolderError> {
-    for (job, results) in finished.iter().filter(|(_, results)| !results.pictures.is_empty()) {
-        let Some((cell, _)) = plan.cells.get(job.cell) else { continue };
+fn write_pictures(folder: &Path, runs: &Runs<'_>) -> Result<(), FolderError> {
+    for run in runs.runs.iter().filter(|run| !run.results.pictures.is_empty()) {
         fs::create_dir_all(folder).map_err(|error| FolderError::new(folder, error))?;
-        for picture in &results.pictures {
-            let labels = picture.labels.iter().map(|(key, value)| format!("{key}={value}"));
-            let parts: Vec<String> = labels.chain([picture.measure.clone()]).collect();
-            let name = file_name(&cell.texts(), job.seed, &parts);
+        for picture in &run.results.pictures {
+            let mut parts = label_texts(&picture.labels);
+            parts.push(picture.measure.clone());
+            let name = file_name(&run.cell, run.seed, &parts);
             write(&folder.join(format!("{name}.png")), |out| out.write_all(&picture.png))?;
         }
     }

@@ -3,14 +3,13 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use lab::stored::Table;
-use lab::stored::table::Column;
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
+use results::{Column, Table};
 
 /// Writes the table as one row group. Texts repeat and are kept in dictionaries, so there is no
 /// other compression.

@@ -8,7 +8,8 @@ use ::parquet::record::Field;
 
 use lab::engine::{Finished, Job, Shard};
 use lab::plan::{Plan, Size};
-use lab::stored::{Surroundings, table};
+use lab::stored::{Surroundings, runs};
+use results::Column;
 
 use super::*;
 use crate::threads;
@@ -242,7 +243,7 @@ fn a_folder_of_a_plan_with_other_values_of_a_key_and_other_seeds_is_read_again()
 fn csv_and_parquet_hold_the_same_rows() {
     let plan = plan();
     let finished = run_all(&plan, Shard { number: 1, of: 6 }, &BTreeSet::new(), 1);
-    let table = table::rows(&plan, &finished);
+    let table = runs(&plan, &finished).rows();
     let mut csv = Vec::new();
     table.write_csv(&mut csv).unwrap();
     let csv = String::from_utf8(csv).unwrap();
@@ -257,7 +258,7 @@ fn csv_and_parquet_hold_the_same_rows() {
     let reader = SerializedFileReader::new(bytes::Bytes::from(bytes)).unwrap();
     let rows: Vec<_> = reader.get_row_iter(None).unwrap().map(Result::unwrap).collect();
     assert_eq!(rows.len(), table.len());
-    let (_, table::Column::Number(values)) = &table.columns[5] else { panic!() };
+    let (_, Column::Number(values)) = &table.columns[5] else { panic!() };
     for (row, value) in rows.iter().zip(values) {
         let columns: Vec<_> = row.get_column_iter().collect();
         assert_eq!(columns[0].1, &Field::Str("lksctp".to_owned()));
