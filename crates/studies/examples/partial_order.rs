@@ -5,12 +5,14 @@
 //! eight pictures are a study of their own (`studies::pictures`).
 
 use std::error::Error;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use base::{Duration, Probability};
 use netsim::link::Framing;
 use recovery::RecoveryPolicy;
-use studies::partial_order::{Item, Network, Outcome, Service, carry, scene, to_row};
+use results::quantile_of_sorted;
+use studies::partial_order::{Item, Network, Outcome, Service, carry, mean_ms, scene};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let seeds = std::env::args().nth(1).map_or(Ok(20), |text| text.parse::<u64>())?;
@@ -40,4 +42,22 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!();
     }
     Ok(())
+}
+
+/// A quantile in milliseconds; 0 without delays.
+fn quantile(sorted: &[Duration], share: f64) -> f64 {
+    quantile_of_sorted(sorted, share).map_or(0.0, |delay| delay.as_millis_f64())
+}
+
+/// A line of a table of the scene: mean, quantiles, maximum, messages out of order.
+fn to_row(name: &str, outcome: &Outcome) -> String {
+    let mut sorted = outcome.delays.clone();
+    sorted.sort_unstable();
+    let mut row = format!("| {name} | {:.1}", mean_ms(&sorted));
+    for share in [0.95, 0.99, 1.0] {
+        let _ = write!(row, " | {:.0}", quantile(&sorted, share));
+    }
+    let violations = 100.0 * outcome.violations as f64 / sorted.len().max(1) as f64;
+    let _ = write!(row, " | {violations:.2} % |");
+    row
 }

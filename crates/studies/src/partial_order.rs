@@ -7,7 +7,6 @@
 
 mod side;
 
-use core::fmt::Write as _;
 use std::sync::Arc;
 
 use base::{Duration, Instant, Probability, Purpose, RandomStream, Rate};
@@ -16,7 +15,6 @@ use netsim::link::{Framing, QueueLimit};
 use netsim::topology::{Directions, Placed, pair};
 use netsim::{LinkConfig, LossModel, Simulation};
 use recovery::RecoveryPolicy;
-use results::quantile_of_sorted;
 use sctp::Reliability;
 
 use self::side::{Receiver, Sender, Side};
@@ -173,25 +171,7 @@ pub fn carry(
     Ok(simulation.host(placed.second).outcome())
 }
 
-/// A quantile in milliseconds; 0 without delays.
-fn quantile(sorted: &[Duration], share: f64) -> f64 {
-    quantile_of_sorted(sorted, share).map_or(0.0, |delay| delay.as_millis_f64())
-}
-
 /// Mean in milliseconds.
 pub fn mean_ms(delays: &[Duration]) -> f64 {
     results::mean(delays.iter().map(|delay| delay.as_millis_f64()))
-}
-
-/// A line of a table of [`scene`]: mean, quantiles, maximum, messages out of order.
-pub fn to_row(name: &str, outcome: &Outcome) -> String {
-    let mut sorted = outcome.delays.clone();
-    sorted.sort_unstable();
-    let mut row = format!("| {name} | {:.1}", mean_ms(&sorted));
-    for share in [0.95, 0.99, 1.0] {
-        let _ = write!(row, " | {:.0}", quantile(&sorted, share));
-    }
-    let violations = 100.0 * outcome.violations as f64 / sorted.len().max(1) as f64;
-    let _ = write!(row, " | {violations:.2} % |");
-    row
 }

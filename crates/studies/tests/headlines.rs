@@ -19,12 +19,8 @@ fn plan(name: &str) -> Plan {
 fn mean(plan: &Plan, finished: &Finished, cell: &str, measure: &str) -> f64 {
     let place = plan.cells.iter().position(|(labels, _)| format!("{labels:?}").contains(cell));
     let place = place.unwrap();
-    let values: Vec<f64> = finished
-        .iter()
-        .filter(|(job, _)| job.cell == place)
-        .filter_map(|(_, results)| results.value(measure, &[]))
-        .collect();
-    values.iter().sum::<f64>() / values.len() as f64
+    let of_cell = finished.iter().filter(|(job, _)| job.cell == place);
+    results::mean(of_cell.filter_map(|(_, results)| results.value(measure, &[])))
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use results::{CONFIDENCE, Curve, Ladder, Picture, full_name, mean_interval};
+use results::{CONFIDENCE, Curve, Ladder, Picture, full_name, mean, mean_interval};
 
 use super::places::axis;
 use super::rows::{named, order, reachable, shape};
@@ -174,8 +174,7 @@ fn median_seed(results: &Results<'_>, number: &str, found: &[Found<'_>]) -> Opti
     }
     let most = by_seed.values().map(Vec::len).max().filter(|most| *most > 0)?;
     let whole = by_seed.into_iter().filter(|(_, values)| values.len() == most);
-    let mut means: Vec<(f64, u64)> =
-        whole.map(|(seed, values)| (values.iter().sum::<f64>() / most as f64, seed)).collect();
+    let mut means: Vec<(f64, u64)> = whole.map(|(seed, values)| (mean(values), seed)).collect();
     means.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
     let (_, seed) = means.get(means.len().saturating_sub(1) / 2)?;
     Some((*seed, means.len()))

@@ -89,8 +89,7 @@ impl Minima {
         if !self.is_enough() {
             return None;
         }
-        let count = self.points().count();
-        let mean = self.points().map(|(at, _)| at as f64).sum::<f64>() / count as f64;
+        let mean = results::mean(self.points().map(|(at, _)| at as f64));
         let hull = lower_hull(self.points());
         let edge =
             hull.windows(2).find(|edge| matches!(edge, [_, (right, _)] if *right as f64 >= mean));

@@ -60,8 +60,7 @@ fn the_drive_has_the_round_trips_that_were_recorded() {
     {
         within_a_hundredth(quantile(&trips, share), source);
     }
-    let mean = trips.iter().sum::<f64>() / trips.len() as f64;
-    within_a_hundredth(mean, 29.63);
+    within_a_hundredth(results::mean(trips.iter().copied()), 29.63);
     assert_eq!((trips[0], trips[14_383]), (14., 2480.));
     // The density holds in every repetition, for packets at any phase.
     let dense = round_trips("5g-drive", 400_000, Duration::from_millis(11));
