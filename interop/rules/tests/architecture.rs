@@ -331,6 +331,17 @@ fn an_arrow_up_and_a_way_through_the_root_are_found() {
     assert!(up[0].starts_with("tx/sender must not use association"), "{up:?}");
     let root = check(&[("layer", "use crate::Ppid;")]);
     assert!(root[0].contains("through the crate's root"), "{root:?}");
+    for all in ["use crate::*;", "use super::*;", "use crate::{paths::Paths, *};"] {
+        let control = format!("{all}\nfn enter(association: &mut Association) {{}}");
+        let found = check(&[&[("control", &*control)], &paths[..]].concat());
+        assert_eq!(
+            found,
+            ["control imports * through the crate's root: name the module"],
+            "a bare name behind it would be no arrow: {all}"
+        );
+    }
+    let of_a_module = [("paths/set", "use super::*;"), ("control", "use crate::paths::*;")];
+    assert!(check(&[&of_a_module, &paths[..]].concat()).is_empty());
 }
 
 #[test]

@@ -167,7 +167,8 @@ impl Crate {
             && (self.sources.contains_key(&below) || self.sources.get(&at).is_some_and(known))
     }
 
-    /// Files that import an item through the crate's root, with its name.
+    /// Files that import an item through the crate's root, with its name; `*` stands for all items
+    /// of the root, whose bare names would be no paths.
     pub(crate) fn through_root(&self) -> Vec<(Module, String)> {
         let mut found = Vec::new();
         for (module, source) in self.sources.iter().filter(|(module, _)| !module.is_empty()) {
@@ -179,6 +180,10 @@ impl Crate {
                 if !part && !macros {
                     found.push((module.clone(), first.clone()));
                 }
+            }
+            let mut globs = source.globs.iter();
+            if globs.any(|path| path.anchored && path.from.is_empty() && path.names.is_empty()) {
+                found.push((module.clone(), "*".to_owned()));
             }
         }
         found
