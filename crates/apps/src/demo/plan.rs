@@ -10,14 +10,8 @@ use lab::{Probe, Workload};
 use recovery::RecoveryPolicy;
 use recovery::policy::{FIELDS, Protocol};
 
-use super::{Contender, DemoError, DemoOptions, Length};
-
-/// Largest message that fits one DATA chunk of a packet of 1500 bytes over IPv4 and UDP, in bytes.
-pub const MAX_SIZE: usize = 1444;
-
-/// Longest round trip: twice of it, for the handshake, is a minute, and attempts are given up soon
-/// after.
-pub(super) const MAX_RTT: Duration = Duration::from_secs(30);
+use super::error::DemoError;
+use super::options::{Contender, DemoOptions, Length, MAX_RTT, MAX_SIZE};
 
 /// Name of the flows in the plan.
 pub(super) const STREAM: &str = "stream";

@@ -22,8 +22,10 @@ use base::{Duration, Instant};
 use io::Clock;
 use thinstream::Encapsulation;
 
+use super::error::DemoError;
+use super::options::DemoOptions;
 use super::plan::measures;
-use super::{DemoError, DemoOptions, Outcome};
+use super::report::Outcome;
 use crate::files::{EventFile, PacketFile, SharedEventFile, lock, unwritten};
 use lane::Lane;
 use record::LAG;

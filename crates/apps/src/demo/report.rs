@@ -1,17 +1,20 @@
 //! The report of a demo as a page, a picture and JSON: that of its plan, with additions of the
 //! demo.
 
-use lab::engine::{Finished, Shard};
-use lab::plan::Plan;
+use lab::engine::{Finished, Job, Shard};
+use lab::plan::{NetworkName, Plan};
 use lab::stored::{Manifest, Surroundings};
 use report::document::{Document, Entry, Figure};
 use report::section::{Study, document};
 use report::{short, svg};
+use results::Results;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::numbers::{PolicyReport, PolicyResults};
+use super::options::{DemoOptions, Length};
 use super::plan::TITLE;
+use crate::files::Unwritten;
 
 /// Headline of the moving picture.
 const MOVING_TITLE: &str = "One packet is lost: how long its message waits, in slow motion";
@@ -33,6 +36,89 @@ pub struct Report {
     pub interrupted: bool,
     /// The command line that produces these numbers again.
     pub reproduce: String,
+}
+
+/// Results and failed outputs, after all policies have run.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Results of the policies.
+    pub report: Report,
+    /// Files that could not be written to their end.
+    pub unwritten: Vec<Unwritten>,
+}
+
+impl DemoOptions {
+    /// The report of what the policies achieved, in their order.
+    pub(super) fn report(&self, plan: Plan, runs: Vec<Results>) -> Report {
+        let named = self.policies.iter().zip(&runs).map(|(one, results)| PolicyReport {
+            name: one.name.clone(),
+            description: one.description.clone(),
+            results: results.into(),
+        });
+        let policies = named.collect();
+        let job = |cell| Job { cell, seed: self.seed };
+        let runs = runs.into_iter().enumerate();
+        let finished: Finished = runs.map(|(cell, results)| (job(cell), results)).collect();
+        Report {
+            plan,
+            finished,
+            policies,
+            parameters: self.parameters(),
+            settings: self.settings(),
+            interrupted: false,
+            reproduce: self.reproduce.clone(),
+        }
+    }
+
+    /// The parameters for programs.
+    pub(super) fn settings(&self) -> Vec<(String, Value)> {
+        let (duration, messages) = match self.length {
+            Length::Duration(span) => (json!(span.as_secs_f64()), Value::Null),
+            Length::Messages(count) => (Value::Null, json!(count)),
+        };
+        let own = |value: Value| if self.network.is_some() { Value::Null } else { value };
+        let values = [
+            ("seed", json!(self.seed)),
+            ("network", json!(self.network.map(NetworkName::as_str))),
+            ("rtt_ms", own(json!(self.rtt.as_millis_f64()))),
+            ("loss", own(json!(self.loss.as_f64()))),
+            ("interval", json!(self.arrivals.to_string())),
+            ("size", json!(self.size)),
+            ("flows", json!(self.flows)),
+            ("duration_s", duration),
+            ("messages", messages),
+            ("reproduce", json!(self.reproduce)),
+        ];
+        values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    pub(super) fn parameters(&self) -> Vec<(String, String)> {
+        let length = match self.length {
+            Length::Duration(span) => ("duration", span.to_string()),
+            Length::Messages(count) => ("messages", count.to_string()),
+        };
+        let delays = self.policies.iter().map(|one| one.policy.acknowledgement.delay);
+        let delayed: Vec<_> = delays.flatten().collect();
+        let sack_delay = match delayed[..] {
+            [] => "off".to_owned(),
+            [first, ..] if delayed.iter().all(|delay| *delay == first) => first.to_string(),
+            _ => "by policy".to_owned(),
+        };
+        let network = match self.network {
+            Some(name) => vec![("network", name.to_string())],
+            None => vec![("RTT", self.rtt.to_string()), ("loss each way", self.loss.to_string())],
+        };
+        let values = [
+            ("interval", self.arrivals.to_string()),
+            ("size", format!("{}B", self.size)),
+            ("flows", self.flows.to_string()),
+            length,
+            ("delayed SACK", sack_delay),
+            ("seed", self.seed.to_string()),
+        ];
+        let values = network.into_iter().chain(values);
+        values.map(|(name, value)| (name.to_owned(), value)).collect()
+    }
 }
 
 impl Report {

@@ -11,7 +11,9 @@ use lab::plan::Plan;
 use results::Results;
 use runner::threads::run_jobs;
 
-use super::{DemoError, DemoOptions, Outcome};
+use super::error::DemoError;
+use super::options::DemoOptions;
+use super::report::Outcome;
 use files::Files;
 
 /// Runs all policies in virtual time, on a core each, and compares them. The same options give the
@@ -52,8 +54,7 @@ fn run_all(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::demo::Contender;
-    use crate::demo::Length;
+    use crate::demo::{Contender, Length};
     use base::{Duration, Probability};
     use lab::Arrivals;
     use recovery::{PRESETS, RecoveryPolicy};

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 
 use base::{HashKey, Instant};
 
-use super::Traffic;
+use super::statistics::Traffic;
 use codel::CodelQueue;
 use fq_codel::FqQueue;
 use red::Verdict;

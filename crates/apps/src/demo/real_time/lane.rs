@@ -19,13 +19,14 @@ use thinstream::{
 };
 use tokio::task::{AbortHandle, JoinSet};
 
+use super::Setting;
 use super::decrypted::{Decrypted, LaneTap};
 use super::network::{self, Network};
 use super::record::Record;
 use super::shared::{Flow, Shared};
 use super::view::LivePolicy;
-use super::{DemoError, Setting};
-use crate::demo::{Contender, DemoOptions};
+use crate::demo::error::DemoError;
+use crate::demo::options::{Contender, DemoOptions};
 use crate::files::lock;
 
 /// Associations that are set up at the same time: a server lets no address begin any number of

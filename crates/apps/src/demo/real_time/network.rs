@@ -14,7 +14,7 @@ use netsim::{Link, LinkConfig};
 
 use super::decrypted::Decrypted;
 use super::steps::{Passed, Steps, What};
-use crate::demo::DemoOptions;
+use crate::demo::options::DemoOptions;
 use crate::files::lock;
 
 /// Conditions of a lane's flows.

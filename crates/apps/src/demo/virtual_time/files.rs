@@ -17,9 +17,9 @@ use netsim::capture::{InterfaceId, PcapWriter};
 use netsim::frame::FrameHeader;
 use netsim::{Checker, HostId, Packet};
 
-use crate::demo::{DemoError, DemoOptions};
-use crate::files::{EventFile, unwritten};
-use crate::files::{FileError, Unwritten};
+use crate::demo::error::DemoError;
+use crate::demo::options::DemoOptions;
+use crate::files::{EventFile, FileError, Unwritten, unwritten};
 
 /// Number of SCTP in IP headers.
 const SCTP: u8 = 132;

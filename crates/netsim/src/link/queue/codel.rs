@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use base::{Duration, Instant};
 
-use super::super::Traffic;
 use super::QueueLimit;
 use super::serialiser::Serialiser;
+use crate::link::statistics::Traffic;
 
 /// CoDel (RFC 8289): once packets have waited longer than the target for an interval, one is
 /// dropped or marked when it is dequeued, and more often the longer this lasts.

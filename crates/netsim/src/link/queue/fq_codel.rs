@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, VecDeque};
 
 use base::{HashKey, Instant};
 
-use super::super::Traffic;
 use super::QueueLimit;
 use super::codel::{Codel, CodelState, Leaving, Waiting};
 use super::serialiser::Serialiser;
+use crate::link::statistics::Traffic;
 
 /// Flow queues under CoDel (RFC 8290): packets of a flow wait only behind packets of the same flow.
 /// Flows take turns of equal numbers of bytes; a flow without waiting packets goes first.

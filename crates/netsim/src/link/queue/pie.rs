@@ -2,8 +2,8 @@
 
 use base::{Duration, Instant};
 
-use super::super::Traffic;
-use super::super::variate::LazyStream;
+use crate::link::statistics::Traffic;
+use crate::link::variate::LazyStream;
 
 /// PIE (RFC 8033): drops or marks arriving packets with a probability that depends on the wait and
 /// its change.

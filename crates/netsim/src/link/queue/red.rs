@@ -2,8 +2,8 @@
 
 use base::{Probability, Rate};
 
-use super::super::Traffic;
-use super::super::variate::LazyStream;
+use crate::link::statistics::Traffic;
+use crate::link::variate::LazyStream;
 
 /// Random early detection (Floyd and Jacobson 1993): the longer the queue has been on average, the
 /// likelier an arriving packet is dropped or marked.
