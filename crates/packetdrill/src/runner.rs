@@ -3,40 +3,29 @@
 mod call;
 mod output;
 mod sctp;
+mod shifts;
+mod state;
 mod tcp;
+mod times;
 
-use std::collections::VecDeque;
-
-use base::{Duration, Instant, Purpose, RandomStream};
+use base::Duration;
 
 use self::sctp::Sctp;
+use self::state::{Party, Runner};
 use self::tcp::Tcp;
+use self::times::{Due, ORIGIN, PATIENCE};
 use crate::assertion;
 use crate::config::RunConfig;
 use crate::expression::Expression;
-use crate::leniency::Leniency;
 use crate::options;
-use crate::script::{Action, Call, Content, Event, Packet, Script, ScriptOption, When};
-use crate::sockets::{Application, Emitted, Outcome, Output, WRAPPING_SEED};
+use crate::script::{Action, Content, Event, Script, When};
 use crate::stop::Stop;
 use crate::verdict::{Divergence, Report, Verdict};
 use crate::vocabulary;
 
-/// Beginning of a script: late enough that no time is before zero.
-const ORIGIN: Instant = Instant::from_millis(1_000_000);
-
-/// Lateness after which a packet or call counts as missing.
-const PATIENCE: Duration = Duration::from_secs(2);
-
-/// Lateness after which a packet or call without a time counts as missing.
-const ENDLESS: Duration = Duration::from_secs(3_600);
-
 /// Time after the last event in which no further packet may be sent, if none is allowed: longer
 /// than any timer of recovery or heartbeats.
 const HORIZON: Duration = Duration::from_secs(180);
-
-/// Number of calls of the stack at one instant after which it counts as stuck.
-const STUCK: u32 = 10_000;
 
 /// Runs `script` against a new stack.
 pub fn run(script: &Script, config: &RunConfig) -> Report {
@@ -45,49 +34,6 @@ pub fn run(script: &Script, config: &RunConfig) -> Report {
     } else {
         play_as::<Sctp>(script, config)
     }
-}
-
-/// A protocol's part of a run: the stack under test, its sockets, and the translation of the
-/// script's numbers.
-trait Party: Sized {
-    /// Creates a new stack.
-    fn new(config: &RunConfig) -> Self;
-
-    /// Applies an option of the script; returns the tolerance in time if the option sets it.
-    fn set_option(&mut self, option: &ScriptOption) -> Result<Option<Duration>, String>;
-
-    /// Reason for which a packet cannot be sent or expected; `None` if it can.
-    fn refuses(&self, packet: &Packet, to_send: bool) -> Option<String>;
-
-    /// Sends a packet to the stack.
-    fn inject(runner: &mut Runner<'_, Self>, packet: &Packet) -> Result<(), Stop>;
-
-    /// Compares the next packet of the stack with a pattern; returns whether it matched the `next`
-    /// event as well.
-    fn expect(
-        runner: &mut Runner<'_, Self>,
-        packet: &Packet,
-        due: Option<Due>,
-        next: Option<&Event>,
-    ) -> Result<bool, Stop>;
-
-    /// Makes a call, as far as it can proceed now.
-    fn call(&mut self, now: Instant, call: &Call) -> Result<Outcome, Stop>;
-
-    /// Applies a shell command, as far as it concerns the stack.
-    fn shell(&mut self, now: Instant, command: &str) -> Result<(), Stop>;
-
-    /// The number that assertions call `name`, if it exists now.
-    fn fact(&self, now: Instant, name: &str) -> Option<i64>;
-
-    /// The protocol's sockets on top of the stack.
-    fn sockets(&mut self) -> &mut impl Application;
-
-    /// The script's number for a symbolic output of a call.
-    fn symbolic(&self, output: &Output) -> Option<u32>;
-
-    /// A packet as text.
-    fn show(&self, packet: &Emitted) -> String;
 }
 
 fn play_as<P: Party>(script: &Script, config: &RunConfig) -> Report {
@@ -104,46 +50,7 @@ fn play_as<P: Party>(script: &Script, config: &RunConfig) -> Report {
     Report { verdict, slack: runner.slack, leniencies: runner.used_leniencies }
 }
 
-/// Time at which an event is due: the beginning and the end of its range.
-#[derive(Clone, Copy, Debug)]
-struct Due {
-    from: Instant,
-    to: Instant,
-    /// Tolerance on both sides.
-    tolerance: Duration,
-}
-
-struct Runner<'a, P> {
-    config: &'a RunConfig,
-    tolerance: Duration,
-    now: Instant,
-    /// Script time of the previous event.
-    script_time: Duration,
-    line: usize,
-    party: P,
-    emitted: VecDeque<Emitted>,
-    /// Calls that have not returned.
-    waiting: Vec<call::Waiting>,
-    slack: Duration,
-    used_leniencies: Vec<&'static str>,
-}
-
-impl<'a, P: Party> Runner<'a, P> {
-    fn new(config: &'a RunConfig) -> Self {
-        Runner {
-            config,
-            tolerance: config.tolerance,
-            now: ORIGIN,
-            script_time: Duration::ZERO,
-            line: 0,
-            party: P::new(config),
-            emitted: VecDeque::new(),
-            waiting: Vec::new(),
-            slack: Duration::ZERO,
-            used_leniencies: Vec::new(),
-        }
-    }
-
+impl<P: Party> Runner<'_, P> {
     /// Applies the script's options, and refuses a script that cannot be run before anything runs.
     fn prepare(&mut self, script: &Script) -> Result<(), Stop> {
         if let Some((line, why)) = vocabulary::unknown(script) {
@@ -240,8 +147,6 @@ impl<'a, P: Party> Runner<'a, P> {
         Ok(false)
     }
 
-    // ---- time ----------------------------------------------------------------------------------
-
     /// Time at which an event is due. A relative time counts from the actual time of the previous
     /// event, so that small delays do not accumulate.
     fn due(&mut self, when: When) -> Option<Due> {
@@ -260,61 +165,6 @@ impl<'a, P: Party> Runner<'a, P> {
         let due = due?;
         let end = due.from + until.saturating_sub(from);
         Some(Due { from: end, to: end, tolerance: due.tolerance })
-    }
-
-    /// Advances time to `until`; the stack runs its timers on the way.
-    fn advance(&mut self, until: Instant) -> Result<(), Stop> {
-        while self.step(until)? {}
-        self.now = self.now.max(until);
-        Ok(())
-    }
-
-    /// Advances time to the stack's next deadline; returns false if that is later than `until`.
-    fn step(&mut self, until: Instant) -> Result<bool, Stop> {
-        let Some(next) = self.party.sockets().poll_timeout().filter(|next| *next <= until) else {
-            return Ok(false);
-        };
-        self.now = self.now.max(next);
-        for _ in 0..STUCK {
-            if self.party.sockets().poll_timeout().is_none_or(|next| next > self.now) {
-                return Ok(true);
-            }
-            self.party.sockets().handle_timeout(self.now);
-            self.drain()?;
-        }
-        Err(Stop::fail("the stack wants to be called again and again at the same time"))
-    }
-
-    /// Takes the stack's output.
-    fn drain(&mut self) -> Result<(), Stop> {
-        let before = self.emitted.len();
-        self.party.sockets().drain(self.now, &mut self.emitted);
-        if let Some(spoil) = self.config.spoil {
-            self.emitted.iter_mut().skip(before).for_each(|packet| spoil(&mut packet.bytes));
-        }
-        self.resume_calls()
-    }
-
-    /// Checks that an event happened when it was due, and records its distance.
-    fn check_time(&mut self, what: &str, at: Instant, due: Due) -> Result<(), Stop> {
-        let off = if at < due.from { due.from.since(at) } else { at.since(due.to) };
-        if off > due.tolerance {
-            let when = |instant: Instant| instant.since(ORIGIN);
-            return Err(Stop::fail(format!(
-                "{what} at {}, {off} off: expected at {} (tolerance {})",
-                when(at),
-                when(if at < due.from { due.from } else { due.to }),
-                due.tolerance
-            )));
-        }
-        self.slack = self.slack.max(off);
-        Ok(())
-    }
-
-    fn used(&mut self, leniency: Leniency) {
-        if !self.used_leniencies.contains(&leniency.name()) {
-            self.used_leniencies.push(leniency.name());
-        }
     }
 }
 
@@ -339,17 +189,6 @@ fn is_tcp(action: &Action) -> bool {
             call.name == "socket" && protocol == Some(&Expression::Name("IPPROTO_TCP".to_owned()))
         }
         _ => false,
-    }
-}
-
-/// Shifts of the script's tags and TSNs: none without a seed, so that packets look like the script;
-/// then one with which TSNs wrap during the script; then random ones.
-fn shifts(seed: u64) -> (u32, u32) {
-    let mut random = RandomStream::new(seed, Purpose("packetdrill shifts", 0));
-    match seed {
-        0 => (0, 0),
-        WRAPPING_SEED => (random.next_u32(), u32::MAX - 1),
-        _ => (random.next_u32(), random.next_u32()),
     }
 }
 

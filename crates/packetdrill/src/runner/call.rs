@@ -3,22 +3,14 @@
 use base::{Duration, Instant};
 
 use super::output::{self, Symbolic, show};
-use super::{Due, PATIENCE, Party, Runner};
+use super::state::{Party, Runner, Waiting};
+use super::times::{Due, PATIENCE};
 use crate::expression::Expression;
 use crate::leniency::Leniency;
 use crate::script::Call;
 use crate::sockets::{Application, Outcome, Output, Returned};
 use crate::stop::Stop;
 use crate::vocabulary::constant;
-
-/// A call that blocks.
-#[derive(Debug)]
-pub(super) struct Waiting {
-    pub(super) line: usize,
-    pub(super) call: Call,
-    /// Time at which the script says that it returns.
-    pub(super) due: Option<Due>,
-}
 
 impl<P: Party> Runner<'_, P> {
     /// Begins a call. If the script gives an end, the call runs beside later events; otherwise it

@@ -13,7 +13,9 @@ use std::collections::BTreeMap;
 use base::{Duration, Instant};
 
 use self::authentication::Keys;
-use super::{Due, Party, Runner, shifts};
+use super::shifts::shifts;
+use super::state::{Party, Runner};
+use super::times::Due;
 use crate::config::RunConfig;
 use crate::element::Memory;
 use crate::mapping::Role;

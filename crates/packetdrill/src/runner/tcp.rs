@@ -13,7 +13,9 @@ use base::{Duration, Instant, Purpose, RandomStream};
 
 use self::numbers::Numbers;
 use self::window::Promise;
-use super::{Due, Party, Runner, shifts};
+use super::shifts::shifts;
+use super::state::{Party, Runner};
+use super::times::Due;
 use crate::config::RunConfig;
 use crate::leniency::Leniency;
 use crate::options;

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use base::{Purpose, RandomStream};
 use recovery::RecoveryPolicy;
 use recovery::policy::{ThinBackoff, ThinDetector};
 
@@ -13,6 +14,7 @@ use crate::mapping::Side;
 use crate::mutation::{field_mutants, mutants};
 use crate::own_scripts::run_public_suites;
 use crate::parse;
+use crate::sockets::WRAPPING_SEED;
 
 /// Set-up by the peer, DATA both ways, a gap, a duplicate, a retransmission, a graceful end.
 const PASSIVE: &str = "

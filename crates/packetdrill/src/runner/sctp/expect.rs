@@ -2,8 +2,9 @@
 
 use base::{Duration, Ecn};
 
-use super::super::{Due, ENDLESS, PATIENCE};
-use super::{Runner, Sctp};
+use super::super::state::Runner;
+use super::super::times::{Due, ENDLESS, PATIENCE};
+use super::Sctp;
 use crate::element::{Element, Kind, Value, decode, describe, is_padded_with_zeros, split};
 use crate::leniency::Leniency;
 use crate::mapping::Side;

@@ -4,7 +4,8 @@ use core::net::SocketAddr;
 
 use base::IcmpError;
 
-use super::{Runner, Sctp};
+use super::super::state::Runner;
+use super::Sctp;
 use crate::mapping::Side;
 use crate::script::{IcmpMessage, Quoted};
 use crate::sockets::PORT;

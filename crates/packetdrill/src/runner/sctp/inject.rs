@@ -2,7 +2,8 @@
 
 use core::net::SocketAddr;
 
-use super::{Runner, Sctp};
+use super::super::state::Runner;
+use super::Sctp;
 use crate::element::{Element, Value, chunks_of, encode, split};
 use crate::mapping::Side;
 use crate::script::{Checksum, Content, Packet, SctpBody, SctpPacket};

@@ -1,6 +1,7 @@
 //! Comparison of the stack's chunks with patterns, with the leniencies of the run.
 
-use super::{Runner, Sctp};
+use super::super::state::Runner;
+use super::Sctp;
 use crate::element::{Element, Elements, Kind, Value, compare, compare_list, decode, split};
 use crate::leniency::Leniency;
 use crate::mapping::{Perspective, Side};

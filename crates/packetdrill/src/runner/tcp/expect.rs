@@ -2,7 +2,8 @@
 
 use base::{Duration, Instant};
 
-use super::super::{Due, ENDLESS, PATIENCE, Runner};
+use super::super::state::Runner;
+use super::super::times::{Due, ENDLESS, PATIENCE};
 use super::Tcp;
 use super::matching::{Pattern, show_pattern};
 use super::wire::{self, WireSegment};

@@ -2,7 +2,7 @@
 
 use base::IcmpError;
 
-use super::super::Runner;
+use super::super::state::Runner;
 use super::Tcp;
 use crate::script::{IcmpMessage, Quoted};
 use crate::stop::Stop;

@@ -2,7 +2,7 @@
 
 use base::Ecn;
 
-use super::super::Runner;
+use super::super::state::Runner;
 use super::Tcp;
 use super::wire::{self, WireSegment};
 use crate::leniency::Leniency;
