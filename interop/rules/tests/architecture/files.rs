@@ -229,30 +229,31 @@ impl Crate {
     }
 }
 
-/// Sets of files that use each other in a circle and stand in different parts of the same module,
-/// which is no part of the circle itself: a module and what is below it are one. A part of a module
-/// is a file beside its others, with all below it.
+/// Sets of files that use each other in a circle, apart from a module with files of its own folder:
+/// those may use the module and it may use them, while two of them that use each other without it,
+/// and files of several folders, are a circle.
 pub(crate) fn circles(uses: &Uses) -> Vec<BTreeSet<Module>> {
-    let mut above: BTreeSet<Module> = BTreeSet::new();
-    for module in uses.keys() {
-        above.extend((0..module.len()).map(|end| module[..end].to_vec()));
-    }
     let mut found = Vec::new();
-    for head in &above {
-        let below = |module: &&Module| module.len() > head.len() && module.starts_with(head);
-        let within: BTreeMap<&Module, Vec<&Module>> = uses
-            .iter()
-            .filter(|(m, _)| below(m))
-            .map(|(m, to)| (m, to.iter().filter(below).collect()))
-            .collect();
-        for circle in knots(&within) {
-            let parts: BTreeSet<&str> = circle.iter().map(|m| m[head.len()].as_str()).collect();
-            if parts.len() > 1 {
-                found.push(circle.into_iter().cloned().collect());
-            }
-        }
+    for circle in all_circles(uses) {
+        let Some(module) = module_of(&circle) else {
+            found.push(circle);
+            continue;
+        };
+        let in_folder = |other: &&Module| circle.contains(*other) && *other != module;
+        let folder = uses.iter().filter(|(file, _)| in_folder(file));
+        let folder = folder.map(|(file, to)| (file, to.iter().filter(in_folder).collect()));
+        let without_module = knots(&folder.collect());
+        found.extend(without_module.into_iter().map(|knot| knot.into_iter().cloned().collect()));
     }
     found
+}
+
+/// The file of which all others stand in its own folder.
+fn module_of(files: &BTreeSet<Module>) -> Option<&Module> {
+    let is_in_folder = |file: &Module, module: &Module| file[..file.len() - 1] == module[..];
+    files
+        .iter()
+        .find(|module| files.iter().all(|file| file == *module || is_in_folder(file, module)))
 }
 
 /// Sets of files that use each other in a circle, a module and the files of its own folder
@@ -363,10 +364,10 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_is_found_below_a_module_that_both_belong_to_and_not_with_that_module() {
+    fn a_circle_is_found_in_the_folder_of_a_module_and_not_with_that_module() {
         let head = ("a", "mod b;\nmod c;\nuse self::b::B;\nuse self::c::C;");
         let up = [head, ("a/b", "use super::A;"), ("a/c", "use super::A;\nuse super::b::B;")];
-        assert!(found(&up).is_empty(), "a module and what is below it are one");
+        assert!(found(&up).is_empty(), "a module and the files of its folder are one");
         let beside =
             [head, ("a/b", "use super::c::C;"), ("a/c", ""), ("a/c/d", "use crate::a::b::B;")];
         assert!(found(&beside).is_empty(), "`a/c` does not use `a/c/d`");
@@ -380,6 +381,30 @@ mod tests {
         let through_re_export =
             [("a", "pub use self::c::C;"), ("a/b", "use super::C;"), ("a/c", "use super::b::B;")];
         assert_eq!(found(&through_re_export), [["a/b", "a/c"]]);
+    }
+
+    #[test]
+    fn a_circle_is_found_that_goes_through_the_folders_of_several_modules() {
+        let (head, beside) = (("a", "use self::b::B;"), ("a/b", "use self::c::C;"));
+        let two_up = [head, beside, ("a/b/c", "use crate::a::A;")];
+        assert_eq!(found(&two_up), [["a", "a/b", "a/b/c"]]);
+        let through_another = [
+            ("a", "use self::b::B;\nuse self::d::D;"),
+            beside,
+            ("a/b/c", "use crate::a::d::D;"),
+            ("a/d", "use super::A;"),
+        ];
+        assert_eq!(found(&through_another), [["a", "a/b", "a/b/c", "a/d"]]);
+        let step_by_step =
+            [head, ("a/b", "use self::c::C;\nuse super::A;"), ("a/b/c", "use super::B;")];
+        assert_eq!(found(&step_by_step), [["a", "a/b", "a/b/c"]]);
+        let apart = [
+            head,
+            ("a/b", "use self::c::C;"),
+            ("a/b/c", "use super::B;\nuse crate::a::shared::Of;"),
+            ("a/shared", ""),
+        ];
+        assert!(found(&apart).is_empty(), "the file that both need uses neither");
     }
 
     #[test]
