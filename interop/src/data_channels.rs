@@ -17,7 +17,7 @@ use anyhow::{Context, Result};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-pub use self::host::{Host, Said};
+pub use self::host::{Host, HostReport};
 pub use self::judgement::judge_page;
 pub use self::table::{DataChannelTable, HEADING};
 use self::versions::{go_module, locked};

@@ -44,7 +44,7 @@ mod wire;
 pub use browser::{BROWSER_HOST, Browser, Page};
 pub use capture::Capture;
 pub use data_channels::{
-    DataChannelServer, DataChannelTable, HEADING as DATA_CHANNELS, Host, RunningServer, Said,
+    DataChannelServer, DataChannelTable, HEADING as DATA_CHANNELS, Host, HostReport, RunningServer,
     judge_page,
 };
 pub use edge::{EdgeSeen, RunningEdge};

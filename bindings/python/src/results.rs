@@ -12,7 +12,7 @@ use ::lab::statistics;
 use ::lab::stored::{Manifest, Stored, Surroundings, runs};
 use ::lab::verdict::judge;
 use ::report::markdown::to_markdown;
-use ::report::section::{Study, comparisons, document};
+use ::report::section::{PlanResults, comparisons, document};
 use ::report::svg::to_svg;
 use ::report::tally::counts;
 use ::results::{CONFIDENCE, Labels, QuantileInterval, Runs, full_name, label_texts};
@@ -306,7 +306,7 @@ impl Results {
     /// with each figure beside it as SVG; a path that ends with .md gets Markdown.
     #[pyo3(signature = (path=None))]
     fn report(&self, py: Python<'_>, path: Option<PathBuf>) -> PyResult<String> {
-        let study = Study::new(self.stored());
+        let study = PlanResults::new(self.stored());
         let (title, about) = (study.plan.base.title.clone(), study.plan.base.about.clone());
         let (document, problems) =
             py.detach(|| document(&title, &about, core::slice::from_ref(&study)));
@@ -330,7 +330,7 @@ impl Results {
 
     /// The figures of the plan as SVG, by name.
     fn figures(&self) -> Vec<(String, String)> {
-        let study = Study::new(self.stored());
+        let study = PlanResults::new(self.stored());
         let (document, _) = document("", "", core::slice::from_ref(&study));
         let figures = document.sections.iter().flat_map(|section| &section.figures);
         figures.map(|figure| (figure.name().to_owned(), to_svg(figure))).collect()

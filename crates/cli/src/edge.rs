@@ -13,7 +13,7 @@ use recovery::policy::{Changes, Protocol, TCP_DEFAULT};
 
 use crate::address::HostPort;
 use crate::failure::Failure;
-use crate::live::{Printer, Said, Screen};
+use crate::live::{Printed, Printer, Screen};
 use crate::number::times;
 use crate::output;
 use crate::policy::{NamedPolicy, OrOff, Overrides, PolicyParser, Tcp, tcp_preset, with_presets};
@@ -153,17 +153,17 @@ fn notices(options: &EdgeOptions, json: bool) -> impl FnMut(EdgeNotice) {
     const SHOWN: usize = 20;
     let listening = describe(options);
     let mut screen = Screen::new();
-    let mut printer = Printer::new(move |said: Said<EdgeStatus>| match said {
-        Said::Line(text) => screen.note(&text),
-        Said::State(status) => {
+    let mut printer = Printer::new(move |printed: Printed<EdgeStatus>| match printed {
+        Printed::Line(text) => screen.note(&text),
+        Printed::State(status) => {
             let elapsed = Duration::from_secs_f64(status.elapsed_s);
             screen.show_lines(elapsed, &status.lines(SHOWN));
         }
     });
     // The readers of standard output and of standard error do not wait for each other.
     let mut objects = json.then(|| {
-        Printer::new(|said: Said<EdgeStatus>| {
-            if let Said::State(status) = said {
+        Printer::new(|printed: Printed<EdgeStatus>| {
+            if let Printed::State(status) = printed {
                 // The reader of the objects may have gone; the edge goes on.
                 let _ = output::print(&tagged("status", &status));
             }

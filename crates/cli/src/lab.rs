@@ -22,7 +22,7 @@ use ::lab::engine::{self, Shard};
 use ::lab::experiments::{self, Experiment};
 use ::lab::plan::{NetworkName, Plan, PlanError, Size, on_network};
 use ::lab::stored::{Manifest, Stored, Surroundings};
-use ::report::section::Study;
+use ::report::section::PlanResults;
 use base::Probability;
 use clap::Subcommand;
 use clap::builder::{PathBufValueParser, PossibleValue, TypedValueParser};
@@ -297,7 +297,7 @@ impl Run {
         if let Some(page) = page {
             let around = surroundings(began, typed());
             let manifest = Manifest::new(&plan, shard, engine::count(&finished), around);
-            failures.keep(page.write(vec![Study::new(Stored { plan, finished, manifest })]));
+            failures.keep(page.write(vec![PlanResults::new(Stored { plan, finished, manifest })]));
         }
         failures.finish()
     }

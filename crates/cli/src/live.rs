@@ -13,7 +13,7 @@ use apps::demo::LiveView;
 use base::{Duration, Instant};
 
 use self::frame::Frame;
-pub(crate) use self::printer::{Printer, Said};
+pub(crate) use self::printer::{Printed, Printer};
 use crate::output;
 use crate::terminal::Size;
 
@@ -100,9 +100,9 @@ impl Progress {
 /// Prints notices, in a thread of its own: lines as they are, progress in one place.
 pub(crate) fn notices() -> impl FnMut(Notice) + Send {
     let mut progress = Progress::new();
-    let mut printer = Printer::new(move |said: Said<String>| match said {
-        Said::State(text) => progress.show(&text),
-        Said::Line(text) => progress.note(&text),
+    let mut printer = Printer::new(move |printed: Printed<String>| match printed {
+        Printed::State(text) => progress.show(&text),
+        Printed::Line(text) => progress.note(&text),
     });
     move |notice| match notice {
         Notice::Progress(text) => printer.state(text),

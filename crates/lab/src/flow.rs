@@ -36,7 +36,7 @@ pub use log::{Detail, FlowLog, LogHandle};
 pub use message_times::MessageTimes;
 pub use source::messages;
 pub(crate) use spans::FIRST;
-pub use spans::{Protocol, Span, for_each_span};
+pub use spans::{Numbering, Span, for_each_span};
 
 use crate::workload::WorkloadError;
 
@@ -62,7 +62,7 @@ pub fn make(
     seed: u64,
     addresses: &Addresses,
 ) -> Result<Made, WorkloadError> {
-    let log = FlowLog::new(config.transport.protocol(), config.detail, &config.group);
+    let log = FlowLog::new(config.transport.numbering(), config.detail, &config.group);
     let mut watcher = None;
     let new_source = || source::Source::new(config, seed, number);
     let place = (seed, number);

@@ -19,7 +19,7 @@ use netsim::{
 };
 
 use crate::flow::{
-    self, Addresses, FlowConfig, FlowHost, LogHandle, Made, Protocol, TransportOptions,
+    self, Addresses, FlowConfig, FlowHost, LogHandle, Made, Numbering, TransportOptions,
 };
 use crate::peers::RoundTrips;
 use crate::workload::WorkloadError;
@@ -168,12 +168,13 @@ impl World {
         };
         // Other stacks look at checksums, and at packets in one piece.
         simulation.set_gathering(!flows.iter().any(others));
-        let protocols: Vec<Protocol> = flows.iter().map(|one| one.transport.protocol()).collect();
+        let numberings: Vec<Numbering> =
+            flows.iter().map(|one| one.transport.numbering()).collect();
         let links: Result<Vec<_>, WorldError> = (0..)
             .zip(network.shared())
             .map(|(index, path)| {
                 let mut add = |config: &LinkConfig, forward| {
-                    add_link(&mut simulation, config, &protocols, (seed, index), forward, paired)
+                    add_link(&mut simulation, config, &numberings, (seed, index), forward, paired)
                 };
                 Ok(Directions {
                     forward: add(&path.forward, true)?,
@@ -309,7 +310,7 @@ impl World {
 fn add_link(
     simulation: &mut Simulation<FlowHost, Watchers>,
     config: &LinkConfig,
-    protocols: &[Protocol],
+    numberings: &[Numbering],
     place: (u64, u32),
     forward: bool,
     paired: Option<Instant>,
@@ -317,7 +318,7 @@ fn add_link(
     let added = match (&config.loss, paired) {
         (LossModel::Bernoulli(probability), Some(from)) => {
             let config = LinkConfig { loss: LossModel::None, ..config.clone() };
-            let fates = PairedLoss::new(place, *probability, from, protocols.to_vec(), forward);
+            let fates = PairedLoss::new(place, *probability, from, numberings.to_vec(), forward);
             simulation.add_link_with_oracle(config, fates.into_oracle())
         }
         _ => simulation.add_link(config.clone()),

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, VecDeque};
 
 use base::Instant;
 use lab::MessageSource;
-use lab::flow::{Protocol, Span};
+use lab::flow::{Numbering, Span};
 
 /// The messages of one flow, by their units: DATA chunks of SCTP, bytes of TCP.
 #[derive(Debug)]
 pub(crate) struct Book {
-    protocol: Protocol,
+    numbering: Numbering,
     /// The messages in the order in which they are sent, for the sizes that TCP does not show.
     source: MessageSource,
     /// First unit of each message, in order; the place is the number of the message.
@@ -32,8 +32,15 @@ pub(crate) struct Transmission {
 }
 
 impl Book {
-    pub(crate) fn new(protocol: Protocol, source: MessageSource) -> Book {
-        Book { protocol, source, begins: Vec::new(), drawn: 0, sent_to: 0, copies: BTreeMap::new() }
+    pub(crate) fn new(numbering: Numbering, source: MessageSource) -> Book {
+        Book {
+            numbering,
+            source,
+            begins: Vec::new(),
+            drawn: 0,
+            sent_to: 0,
+            copies: BTreeMap::new(),
+        }
     }
 
     /// The unit after the highest that was sent: numbers of 32 bits are close to it.
@@ -45,7 +52,7 @@ impl Book {
     pub(crate) fn transmissions(&mut self, spans: &[Span]) -> Vec<Transmission> {
         let mut found: Vec<Transmission> = Vec::new();
         for span in spans {
-            if self.protocol == Protocol::Sctp && span.start >= self.sent_to && span.begins {
+            if self.numbering == Numbering::Sctp && span.start >= self.sent_to && span.begins {
                 self.begins.push(span.start);
             }
             self.sent_to = self.sent_to.max(span.end);
@@ -63,7 +70,7 @@ impl Book {
 
     /// Draws messages of TCP until the bytes before `end` are known.
     fn draw_to(&mut self, end: u64) {
-        while self.protocol == Protocol::Tcp && self.drawn < end {
+        while self.numbering == Numbering::Tcp && self.drawn < end {
             let Some(message) = self.source.poll_message(Instant::FAR_FUTURE) else { return };
             self.begins.push(self.drawn);
             self.drawn += message.size as u64;

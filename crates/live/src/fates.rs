@@ -11,7 +11,7 @@ use netsim::link::LossOracle;
 use crate::book::Transmission;
 use crate::change::{Side, What};
 
-/// Losses on the links of a side, reported by the watcher that sees each packet before a link does.
+/// Losses on the links of a side, reported by the gate, which each packet passes before a link.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Losses(Arc<Mutex<Lost>>);
 

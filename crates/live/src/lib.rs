@@ -32,12 +32,12 @@ mod change;
 pub mod choices;
 mod fates;
 mod frame;
+mod gate;
 mod golden;
 mod setting;
 mod show;
 mod side;
 mod traffic;
-mod watch;
 pub mod why;
 
 pub use change::{Change, ChangeError, Side, What};

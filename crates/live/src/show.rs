@@ -5,10 +5,10 @@ use base::{Duration, Instant};
 use crate::book::Due;
 use crate::change::{Change, Side};
 use crate::frame::{Frame, Numbers};
+use crate::gate::millis;
 use crate::setting::{DURATION_S, Setting, SettingError};
 use crate::side::{BEGIN, Running};
 use crate::traffic::Traffic;
-use crate::watch::millis;
 
 /// Two policies over one network, on the same losses.
 pub struct Show {

@@ -5,18 +5,19 @@ use std::rc::Rc;
 
 use base::{Duration, Instant, Probability};
 use lab::cell_world::CellWorld;
-use lab::flow::Protocol;
+use lab::flow::Numbering;
 use lab::plan::{Plan, Size, Subject};
 use lab::policy_text::TransportName;
 use lab::world::path_seed;
+use recovery::policy::Protocol;
 use results::Results;
 
 use crate::book::{Book, Due};
 use crate::change::{Change, Side, What};
 use crate::fates::Losses;
 use crate::frame::{Mark, Numbers, SideFrame};
+use crate::gate::{Gate, GateConfig, millis};
 use crate::setting::{FLOWS, Known, SET_UP_S, Setting, SettingError};
-use crate::watch::{Watch, Watched, millis};
 
 /// Time from which on the first message may be due.
 pub(crate) const BEGIN: Instant = Instant::from_millis(SET_UP_S * 1000);
@@ -27,7 +28,7 @@ const MOST_MARKS: usize = 20_000;
 /// A side that runs.
 pub(crate) struct Running {
     built: CellWorld,
-    watch: Rc<RefCell<Watch>>,
+    gate: Rc<RefCell<Gate>>,
 }
 
 impl Running {
@@ -58,9 +59,9 @@ impl Running {
         let due = sources.get(shown).cloned();
         let Some(due) = due else { return Err(SettingError("no such flow".into())) };
         let (transport, policy) = &known.policies[place];
-        let protocol = match transport {
-            TransportName::Sctp => Protocol::Sctp,
-            TransportName::Tcp => Protocol::Tcp,
+        let (protocol, numbering) = match transport {
+            TransportName::Sctp => (Protocol::Sctp, Numbering::Sctp),
+            TransportName::Tcp => (Protocol::Tcp, Numbering::Tcp),
         };
         let losses = Losses::default();
         for (number, link) in built.world.links.clone().into_iter().enumerate() {
@@ -68,22 +69,23 @@ impl Running {
                 built.world.set_interference(id, losses.oracle(number == 0));
             }
         }
-        let watched = Watched {
+        let config = GateConfig {
             side,
             begin: BEGIN,
             seed: path_seed(seed, 0),
             loss: Probability::from_f64(known.network.loss / 100.0),
             one_way: Duration::from_millis(known.network.rtt_ms) / 2,
             shown,
+            numbering,
             protocol,
             policy,
         };
-        let books = sources.into_iter().map(|source| Book::new(protocol, source)).collect();
-        let watch = Watch::new(watched, &built.world.flows, books, losses);
-        let watch = Rc::new(RefCell::new(watch));
-        built.world.watch(Rc::clone(&watch));
+        let books = sources.into_iter().map(|source| Book::new(numbering, source)).collect();
+        let gate = Gate::new(config, &built.world.flows, books, losses);
+        let gate = Rc::new(RefCell::new(gate));
+        built.world.watch(Rc::clone(&gate));
         built.world.flows.iter().for_each(|ends| ends.log.borrow_mut().keep_steps());
-        Ok((Running { built, watch }, Due::new(due)))
+        Ok((Running { built, gate }, Due::new(due)))
     }
 
     pub(crate) fn run_until(&mut self, until: Instant) -> Result<(), SettingError> {
@@ -98,17 +100,17 @@ impl Running {
                 self.built.world.set_delay(link.backward, span - span / 2);
             }
         }
-        self.watch.borrow_mut().on_change(change);
+        self.gate.borrow_mut().on_change(change);
     }
 
     /// Events since the last call.
     pub(crate) fn frame(&mut self, shown: usize) -> SideFrame {
-        let frame = self.watch.borrow_mut().take();
+        let frame = self.gate.borrow_mut().take();
         let mut marks = Vec::new();
         for (flow, ends) in (0..).zip(&self.built.world.flows) {
             let mut log = ends.log.borrow_mut();
             if flow as usize != shown {
-                // Only the watcher of the flow shown takes them.
+                // The gate takes those of the flow shown.
                 log.steps.iter_mut().for_each(Vec::clear);
             }
             for one in log.deliveries.iter_mut().flat_map(|kept| kept.drain(..)) {

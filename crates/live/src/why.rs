@@ -7,8 +7,9 @@
 mod sources;
 
 use base::{Duration, Instant};
-use lab::flow::Protocol;
-use recovery::policy::{Field, ImmediateRequest, ReorderingWindow, ThinTimeout, TimerRestart};
+use recovery::policy::{
+    Field, ImmediateRequest, Protocol, ReorderingWindow, ThinTimeout, TimerRestart,
+};
 use recovery::{Cause, Event, RecoveryPolicy};
 use results::Role;
 use serde::Serialize;

@@ -10,9 +10,9 @@ use lab::plan::{Cells, Expectation, Number, Plan, RowKind, Size, Stated, value_t
 use lab::stored::{Manifest, Stored};
 use lab::verdict::{Verdict, Word, judge};
 
-/// A plan with its results.
+/// Finished runs of a plan, their origin, and the commands that repeat them: the content of a section.
 #[derive(Clone, Debug)]
-pub struct Study {
+pub struct PlanResults {
     /// Name in addresses and files: lower-case letters, digits and hyphens.
     pub id: String,
     /// The plan, in the size in which it was run.
@@ -25,14 +25,15 @@ pub struct Study {
     pub commands: Vec<String>,
 }
 
-impl Study {
-    /// The study of a folder of results. A plan that is part of the command goes by its name there.
-    pub fn new(stored: Stored) -> Study {
+impl PlanResults {
+    /// Results of a folder, with their plan. A plan that is part of the command goes by its name
+    /// there.
+    pub fn new(stored: Stored) -> PlanResults {
         let Stored { plan, finished, manifest } = stored;
         let known = experiments::all().into_iter().find(|one| one.text == plan.text);
         let id = slug(known.map_or(plan.base.title.as_str(), |one| one.name));
         let commands = manifest.command.iter().cloned().collect();
-        Study { id, plan, finished, manifest, commands }
+        PlanResults { id, plan, finished, manifest, commands }
     }
 }
 
@@ -41,23 +42,23 @@ pub const RUNS: &str = "runs";
 /// The parameter that distinguishes plans by everything that their runs depend on.
 pub const FINGERPRINT: &str = "plan's fingerprint";
 
-/// The report of these studies, and requests of their plans that it cannot meet.
-pub fn document(title: &str, about: &str, studies: &[Study]) -> (Document, Vec<String>) {
+/// The report of the results of these plans, and requests of the plans that it cannot meet.
+pub fn document(title: &str, about: &str, all: &[PlanResults]) -> (Document, Vec<String>) {
     let mut problems = Vec::new();
-    let sections = studies.iter().map(|study| {
-        let (section, found) = section(study);
-        problems.extend(found.into_iter().map(|problem| format!("{}: {problem}", study.id)));
+    let sections = all.iter().map(|one| {
+        let (section, found) = section(one);
+        problems.extend(found.into_iter().map(|problem| format!("{}: {problem}", one.id)));
         section
     });
     let mut sections: Vec<Section> = sections.collect();
     // Plans of no paper come behind those of papers.
     sections.sort_by_key(|section| section.group.is_none());
     let (title, about) = (title.to_owned(), about.to_owned());
-    (Document { title, about, provenance: provenance(studies), sections }, problems)
+    (Document { title, about, provenance: provenance(all), sections }, problems)
 }
 
-fn section(study: &Study) -> (Section, Vec<String>) {
-    let Study { id, plan, finished, manifest, commands } = study;
+fn section(one: &PlanResults) -> (Section, Vec<String>) {
+    let PlanResults { id, plan, finished, manifest, commands } = one;
     let Figures { figures, problems } = figures(plan, finished, id);
     let base = &plan.base;
     let group = base.paper.as_ref().map(|paper| match &base.reproduces {
@@ -309,7 +310,7 @@ fn case_told(one: &Number<'_>) -> String {
 
 // ---- where it comes from ----------------------------------------------------------------------
 
-fn provenance(studies: &[Study]) -> Vec<Entry> {
+fn provenance(all: &[PlanResults]) -> Vec<Entry> {
     let mut entries = Vec::new();
     let mut add = |name: &str, values: Vec<String>| {
         let mut known: Vec<String> = Vec::new();
@@ -322,7 +323,7 @@ fn provenance(studies: &[Study]) -> Vec<Entry> {
             entries.push(entry(name, &known.join(", ")));
         }
     };
-    let manifests = || studies.iter().map(|study| &study.manifest);
+    let manifests = || all.iter().map(|one| &one.manifest);
     add("Version", manifests().map(|one| one.version.clone()).collect());
     add("Commit", manifests().filter_map(|one| one.commit.clone()).collect());
     let builds = manifests().filter(|one| !one.build.is_empty());
@@ -336,7 +337,7 @@ fn provenance(studies: &[Study]) -> Vec<Entry> {
         "Time it took",
         spent.map(|spent| format!("{} s", four_digits(spent.round()))).into_iter().collect(),
     );
-    let full = studies.iter().map(full_time).sum::<Option<f64>>().filter(|_| !studies.is_empty());
+    let full = all.iter().map(full_time).sum::<Option<f64>>().filter(|_| !all.is_empty());
     let hours = full.map(|seconds| {
         format!(
             "about {} hours on this machine: an estimate from the time these runs took and from how much more is simulated",
@@ -344,7 +345,7 @@ fn provenance(studies: &[Study]) -> Vec<Entry> {
         )
     });
     add("With --full", hours.into_iter().collect());
-    let runs: u64 = studies.iter().map(|study| count(&study.finished)).sum();
+    let runs: u64 = all.iter().map(|one| count(&one.finished)).sum();
     add("Runs", vec![runs.to_string()]);
     add("Intervals", vec!["95 %, of means over seeds (Student)".to_owned()]);
     add(
@@ -356,8 +357,8 @@ fn provenance(studies: &[Study]) -> Vec<Entry> {
 
 /// Time that the paper's own durations and numbers of runs would take, by what is simulated then
 /// and now. None where the time was not taken, or for a plan that is not of the normal size.
-fn full_time(study: &Study) -> Option<f64> {
-    let Study { plan, manifest, .. } = study;
+fn full_time(one: &PlanResults) -> Option<f64> {
+    let PlanResults { plan, manifest, .. } = one;
     let is_whole = plan.size == Size::Normal && plan.varied.is_none();
     let full = Plan::parse(&plan.text, Size::Full, None).ok().filter(|_| is_whole)?;
     Some(manifest.wall_s? * full.effort() / plan.effort())

@@ -208,7 +208,7 @@ impl Study for Parameters {
         let pixels = SCENES as f64 * f64::from(width) * f64::from(height);
         sheet.add("bytes.all", &[], total as f64, "B");
         sheet.add("pixels.all", &[], pixels, "pixels");
-        viewer.watch(self, sheet)
+        viewer.decode_each_second(self, sheet)
     }
 
     fn conclusions(&self) -> &'static [&'static str] {
@@ -330,7 +330,12 @@ impl Viewer<'_> {
         (received.map(|bytes| progressive::decode(&bytes, self.pixels)), bytes)
     }
 
-    fn watch(&self, parameters: &Parameters, sheet: &mut Sheet<'_>) -> Result<(), StudyError> {
+    /// Decodes what has come by each second, and adds its pixels to the sheet.
+    fn decode_each_second(
+        &self,
+        parameters: &Parameters,
+        sheet: &mut Sheet<'_>,
+    ) -> Result<(), StudyError> {
         let (mut pixels, mut bytes) = (Vec::new(), Vec::new());
         let seconds = whole_seconds(parameters.duration) as u32;
         let mut looks = Vec::new();

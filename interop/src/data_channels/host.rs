@@ -22,7 +22,7 @@ const PAGE: &str = include_str!("page.html");
 
 /// Reports of the page and of our side.
 #[derive(Debug)]
-pub enum Said {
+pub enum HostReport {
     /// Result of the page's exercises, JSON.
     Page(String),
     /// An event of a connection.
@@ -41,7 +41,7 @@ pub struct Host {
     offered: Mutex<Option<PeerId>>,
     link: Emulator,
     reached: std::net::IpAddr,
-    said: mpsc::UnboundedSender<Said>,
+    reports: mpsc::UnboundedSender<HostReport>,
 }
 
 impl Host {
@@ -54,7 +54,7 @@ impl Host {
         options: ServerOptions,
         loss_percent: u64,
         reached: &str,
-    ) -> Result<(Host, mpsc::UnboundedReceiver<Said>)> {
+    ) -> Result<(Host, mpsc::UnboundedReceiver<HostReport>)> {
         let options = ListenerOptions { server: Some(options), ..ListenerOptions::default() };
         let reached = reached.parse()?;
         // Firefox takes no answer to its checks that tells it a loopback address, as one through
@@ -68,9 +68,9 @@ impl Host {
         let tcp = TcpListener::bind("127.0.0.1:0").await?;
         let offers = TcpListener::bind("127.0.0.1:0").await?;
         let answers = TcpListener::bind("127.0.0.1:0").await?;
-        let (said, hear) = mpsc::unbounded_channel();
+        let (reports, hear) = mpsc::unbounded_channel();
         let offered = Mutex::default();
-        Ok((Host { listener, tcp, offers, answers, offered, link, reached, said }, hear))
+        Ok((Host { listener, tcp, offers, answers, offered, link, reached, reports }, hear))
     }
 
     /// Address to which programs bring their offers.
@@ -106,7 +106,7 @@ impl Host {
         let accepting = Arc::clone(&host);
         tokio::spawn(async move {
             while let Ok(connection) = accepting.listener.accept().await {
-                tokio::spawn(serve(connection, accepting.said.clone()));
+                tokio::spawn(serve(connection, accepting.reports.clone()));
             }
         });
         loop {
@@ -184,7 +184,7 @@ impl Host {
                 }
             },
             "POST /result" => {
-                self.said.send(Said::Page(request.text()?.to_owned()))?;
+                self.reports.send(HostReport::Page(request.text()?.to_owned()))?;
                 request.answer("204 No Content", "text/plain", "").await
             }
             what if what == "GET /" || what.starts_with("GET /?") => {
@@ -197,7 +197,7 @@ impl Host {
 
 /// Our side of the exercises: a channel that both know, one that it opens, and an echo on all; the
 /// text `close` closes.
-async fn serve(connection: Connection, said: mpsc::UnboundedSender<Said>) {
+async fn serve(connection: Connection, reports: mpsc::UnboundedSender<HostReport>) {
     let agreed = ChannelOptions { label: "negotiated".into(), ..ChannelOptions::default() };
     let _ = connection.open_negotiated(StreamId(100), agreed);
     let own = ChannelOptions {
@@ -216,6 +216,6 @@ async fn serve(connection: Connection, said: mpsc::UnboundedSender<Said>) {
                 let _ = connection.send(*id, *kind, payload.clone());
             }
         }
-        let _ = said.send(Said::Server(event));
+        let _ = reports.send(HostReport::Server(event));
     }
 }

@@ -11,7 +11,7 @@ use thinstream::webrtc::ServerOptions;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::client::DataChannelClient;
-use super::host::{Host, Said};
+use super::host::{Host, HostReport};
 use super::judgement::{judge_page, judge_program};
 use crate::browser::{BROWSER_HOST, Browser};
 use crate::missing::Missing;
@@ -200,19 +200,19 @@ async fn browse(
     namespace: &Namespace,
     url: &str,
     loss_percent: u64,
-    mut hear: UnboundedReceiver<Said>,
+    mut hear: UnboundedReceiver<HostReport>,
 ) -> Result<()> {
     let page = browser.open(namespace, url)?;
     loop {
         match tokio::time::timeout(LIMIT, hear.recv()).await {
-            Ok(Some(Said::Page(result))) => {
+            Ok(Some(HostReport::Page(result))) => {
                 let result: Value = serde_json::from_str(&result).context("the page's result")?;
                 if !result["error"].is_null() {
                     bail!("the page reports {}", result["error"]);
                 }
                 return judge_page(&result, loss_percent).map_err(anyhow::Error::msg);
             }
-            Ok(Some(Said::Server(_))) => {}
+            Ok(Some(HostReport::Server(_))) => {}
             _ => bail!("no result; the browser said:\n{}", page.text()),
         }
     }

@@ -5,7 +5,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use interop::{BROWSER_HOST, Browser, Host, Missing, Namespace, Said, available, judge_page};
+use interop::{BROWSER_HOST, Browser, Host, HostReport, Missing, Namespace, available, judge_page};
 use serde_json::Value;
 use thinstream::webrtc::{ChannelEvent, Ended, PeerEvent, ServerOptions};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -42,12 +42,12 @@ fn run(
         let (mut results, mut events) = (Vec::new(), Vec::new());
         while results.len() < rounds || closed(&events) < ends {
             match tokio::time::timeout(LIMIT, hear.recv()).await {
-                Ok(Some(Said::Page(result))) => {
+                Ok(Some(HostReport::Page(result))) => {
                     let result: Value = serde_json::from_str(&result).unwrap();
                     assert_eq!(result["error"], Value::Null, "{events:?}");
                     results.push(result);
                 }
-                Ok(Some(Said::Server(event))) => events.push(event),
+                Ok(Some(HostReport::Server(event))) => events.push(event),
                 _ => panic!("nothing more: {results:?}, {events:?}; it said:\n{}", page.text()),
             }
         }
@@ -117,8 +117,8 @@ fn two_servers_with_keys_of_their_own(found: Result<Browser, Missing>) {
         for hear in [&mut hear_first, &mut hear_second] {
             let result = loop {
                 match tokio::time::timeout(LIMIT, hear.recv()).await {
-                    Ok(Some(Said::Page(result))) => break result,
-                    Ok(Some(Said::Server(_))) => {}
+                    Ok(Some(HostReport::Page(result))) => break result,
+                    Ok(Some(HostReport::Server(_))) => {}
                     _ => panic!("nothing more; it said:\n{}", page.text()),
                 }
             };

@@ -5,7 +5,7 @@ use lab::engine::{Finished, Job, Shard};
 use lab::plan::{NetworkName, Plan};
 use lab::stored::{Manifest, Surroundings};
 use report::document::{Document, Entry, Figure};
-use report::section::{Study, document};
+use report::section::{PlanResults, document};
 use report::{short, svg};
 use results::Results;
 use serde::Serialize;
@@ -181,7 +181,7 @@ impl Report {
     pub fn document(&self) -> Document {
         let runs = self.finished.len() as u64;
         let manifest = Manifest::new(&self.plan, Shard::default(), runs, Surroundings::default());
-        let study = Study {
+        let study = PlanResults {
             id: "demo".to_owned(),
             plan: self.plan.clone(),
             finished: self.finished.clone(),

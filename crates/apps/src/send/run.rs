@@ -1,4 +1,4 @@
-//! A transfer over an association: messages out, answers in, and what is said of it meanwhile.
+//! A transfer over an association: messages out, answers in, and reports of it meanwhile.
 
 use std::cell::{Cell, RefCell};
 use std::pin::Pin;
@@ -21,7 +21,7 @@ use crate::{paths, stamp, trouble};
 pub(super) const PROGRESS: std::time::Duration = std::time::Duration::from_millis(200);
 
 /// Receiver of notices, and the file of events.
-pub(super) type Said<'a> = (&'a mut (dyn FnMut(Notice) + Send), EventFile);
+pub(super) type Outputs<'a> = (&'a mut (dyn FnMut(Notice) + Send), EventFile);
 
 /// A transfer under way.
 pub(super) struct Run<'a> {
@@ -34,7 +34,7 @@ pub(super) struct Run<'a> {
     sent: Cell<u64>,
     answers: Cell<u64>,
     /// Output; none where the association is one of many.
-    said: Option<RefCell<Said<'a>>>,
+    outputs: Option<RefCell<Outputs<'a>>>,
     /// The process was asked to end before all was sent.
     pub(super) interrupted: Cell<bool>,
     pub(super) losses: Losses,
@@ -52,7 +52,7 @@ impl<'a> Run<'a> {
         clock: Clock,
         association: Association,
         meter: &'a Meter,
-        said: Option<Said<'a>>,
+        outputs: Option<Outputs<'a>>,
     ) -> Run<'a> {
         let run = Run {
             options,
@@ -61,7 +61,7 @@ impl<'a> Run<'a> {
             meter,
             sent: Cell::new(0),
             answers: Cell::new(0),
-            said: said.map(RefCell::new),
+            outputs: outputs.map(RefCell::new),
             interrupted: Cell::new(false),
             losses: Losses::default(),
             earlier: TransferReport::default(),
@@ -74,12 +74,12 @@ impl<'a> Run<'a> {
 
     /// The association, and the file of events, in the end.
     pub(super) fn finish(self) -> (Association, Option<EventFile>) {
-        (self.association, self.said.map(|said| said.into_inner().1))
+        (self.association, self.outputs.map(|outputs| outputs.into_inner().1))
     }
 
     fn records(&self) -> bool {
-        let said = self.said.as_ref().map(|said| said.borrow());
-        said.is_some_and(|said| self.options.verbose || said.1.is_open())
+        let outputs = self.outputs.as_ref().map(|outputs| outputs.borrow());
+        outputs.is_some_and(|outputs| self.options.verbose || outputs.1.is_open())
     }
 
     /// Transfers, by as many associations as it takes if that is wanted.
@@ -138,8 +138,8 @@ impl<'a> Run<'a> {
     }
 
     fn say(&self, text: String) {
-        if let Some(said) = &self.said {
-            (said.borrow_mut().0)(Notice::Line(text));
+        if let Some(outputs) = &self.outputs {
+            (outputs.borrow_mut().0)(Notice::Line(text));
         }
     }
 
@@ -246,27 +246,27 @@ impl<'a> Run<'a> {
 
     /// Reports progress and paths, if it is wanted.
     async fn tell(&self) -> std::convert::Infallible {
-        let Some(said) = &self.said else { return std::future::pending().await };
+        let Some(outputs) = &self.outputs else { return std::future::pending().await };
         tokio::select! {
-            never = self.tell_progress(said) => never,
-            never = self.tell_paths(said) => never,
+            never = self.tell_progress(outputs) => never,
+            never = self.tell_paths(outputs) => never,
         }
     }
 
-    async fn tell_progress(&self, said: &RefCell<Said<'_>>) -> std::convert::Infallible {
+    async fn tell_progress(&self, outputs: &RefCell<Outputs<'_>>) -> std::convert::Infallible {
         let mut tick = tokio::time::interval(PROGRESS);
         loop {
             tick.tick().await;
             self.take_events();
             let again = self.association.stats().map_or(0, |s| s.recovery.retransmissions.total());
             let text = format!("{}, {again} sent again", self.meter.progress());
-            (said.borrow_mut().0)(Notice::Progress(text));
+            (outputs.borrow_mut().0)(Notice::Progress(text));
         }
     }
 
-    async fn tell_paths(&self, said: &RefCell<Said<'_>>) -> std::convert::Infallible {
+    async fn tell_paths(&self, outputs: &RefCell<Outputs<'_>>) -> std::convert::Infallible {
         while let Some(lines) = paths::next_changes(&self.association).await {
-            let notice = &mut *said.borrow_mut().0;
+            let notice = &mut *outputs.borrow_mut().0;
             lines.into_iter().for_each(|line| notice(Notice::Line(line)));
         }
         std::future::pending().await
@@ -274,9 +274,9 @@ impl<'a> Run<'a> {
 
     /// Writes down and tells what recovery did.
     pub(super) fn take_events(&self) {
-        let Some(said) = &self.said else { return };
+        let Some(outputs) = &self.outputs else { return };
         let first_unit = self.association.first_unit().unwrap_or_default();
-        let (notice, file) = &mut *said.borrow_mut();
+        let (notice, file) = &mut *outputs.borrow_mut();
         for event in self.association.recovery_events() {
             file.write(&self.options.policy_name, 0, first_unit, &event);
             if let Some(text) =

@@ -13,7 +13,7 @@ use ::lab::engine::{self, Finished, Shard};
 use ::lab::plan::{Plan, PlanError};
 use ::lab::stored::{Manifest, Stored};
 use ::report::four_digits;
-use ::report::section::Study;
+use ::report::section::PlanResults;
 use base::Duration;
 use results::{Labels, QuantileInterval};
 use serde_json::{Value, json};
@@ -175,7 +175,7 @@ fn all(arguments: &Arguments) -> Result<(), Failure> {
     let Some(page) = page else { return Ok(()) };
     let around = surroundings(began, typed());
     let manifest = Manifest::new(&plan, Shard::default(), engine::count(&finished), around);
-    page.write(vec![Study::new(Stored { plan, finished, manifest })])
+    page.write(vec![PlanResults::new(Stored { plan, finished, manifest })])
 }
 
 /// Prints the plan's targets beside the numbers reached.

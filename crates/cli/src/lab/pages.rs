@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ::report::markdown::to_markdown;
-use ::report::section::{Study, document};
+use ::report::section::{PlanResults, document};
 use ::report::svg::to_svg;
 
 use crate::failure::Failure;
@@ -32,13 +32,13 @@ impl Page {
     }
 
     /// Writes the page of these results, and its figures; a file that ends with .md is Markdown.
-    pub(crate) fn write(&self, mut studies: Vec<Study>) -> Result<(), Failure> {
-        tell_apart(&mut studies);
-        let (title, about) = match studies.as_slice() {
+    pub(crate) fn write(&self, mut all: Vec<PlanResults>) -> Result<(), Failure> {
+        tell_apart(&mut all);
+        let (title, about) = match all.as_slice() {
             [one] => (one.plan.base.title.clone(), one.plan.base.about.clone()),
             several => ("Paper and laboratory".to_owned(), about(several)),
         };
-        let (document, problems) = document(&title, &about, &studies);
+        let (document, problems) = document(&title, &about, &all);
         problems.iter().for_each(|problem| output::note(problem));
         let file = self.file.path();
         let is_markdown = file.extension().is_some_and(|ending| ending == "md");
@@ -55,9 +55,9 @@ impl Page {
     }
 }
 
-fn about(studies: &[Study]) -> String {
+fn about(all: &[PlanResults]) -> String {
     let papers: std::collections::BTreeSet<_> =
-        studies.iter().filter_map(|study| study.plan.base.paper.as_deref()).collect();
+        all.iter().filter_map(|one| one.plan.base.paper.as_deref()).collect();
     let of = if papers.is_empty() {
         String::new()
     } else {
@@ -65,14 +65,14 @@ fn about(studies: &[Study]) -> String {
     };
     format!(
         "{} plans{of}: what was measured here, with 95 % intervals, beside what the papers report.",
-        studies.len()
+        all.len()
     )
 }
 
 /// Two plans of one name get numbers behind it.
-fn tell_apart(studies: &mut [Study]) {
-    for place in 1..studies.len() {
-        let (before, rest) = studies.split_at_mut(place);
+fn tell_apart(all: &mut [PlanResults]) {
+    for place in 1..all.len() {
+        let (before, rest) = all.split_at_mut(place);
         let is_taken = |id: &str| before.iter().any(|one| one.id == id);
         let id = rest[0].id.clone();
         let other = (2..).map(|number| format!("{id}-{number}")).find(|one| !is_taken(one));

@@ -6,7 +6,7 @@ use ::lab::engine;
 use ::lab::experiments::natural_order;
 use ::lab::stored::{Manifest, Stored};
 use ::report::document::Comparison;
-use ::report::section::{Study, comparisons};
+use ::report::section::{PlanResults, comparisons};
 use runner::archive::read;
 
 use super::pages::Page;
@@ -66,9 +66,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             ));
         }
     }
-    let studies: Vec<Study> = all.into_iter().map(Study::new).collect();
-    let bare: Vec<String> = studies.iter().flat_map(without_note).collect();
-    page.write(studies)?;
+    let all: Vec<PlanResults> = all.into_iter().map(PlanResults::new).collect();
+    let bare: Vec<String> = all.iter().flat_map(without_note).collect();
+    page.write(all)?;
     if arguments.need_notes && !bare.is_empty() {
         bare.iter().for_each(|row| output::note(row));
         let what = "rows are not the paper's number, and their plans have no note that says why";
@@ -78,14 +78,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// Rows that want a note and have none, in words.
-fn without_note(study: &Study) -> Vec<String> {
-    let rows = comparisons(&study.plan, &study.finished).into_iter();
+fn without_note(one: &PlanResults) -> Vec<String> {
+    let rows = comparisons(&one.plan, &one.finished).into_iter();
     let is_bare = |row: &Comparison| row.agreement().wants_note() && row.note.is_none();
     rows.filter(is_bare)
         .map(|row| {
             let Comparison { measure, case, here, verdict, .. } = &row;
             let paper = row.paper.as_deref().unwrap_or("-");
-            format!("{}: {measure} ({case}): paper {paper}, here {here}: {verdict}", study.id)
+            format!("{}: {measure} ({case}): paper {paper}, here {here}: {verdict}", one.id)
         })
         .collect()
 }
@@ -154,7 +154,7 @@ source = "invented"
         let plan = Plan::parse(PLAN, Size::Normal, None).unwrap();
         let finished = run_all(&plan).unwrap();
         let manifest = Manifest::new(&plan, Shard::default(), 2, Default::default());
-        let found = without_note(&Study::new(Stored { plan, finished, manifest }));
+        let found = without_note(&PlanResults::new(Stored { plan, finished, manifest }));
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].starts_with("a-walk: delay.lowest.alpha (): paper 3, here 0"));
     }

@@ -10,7 +10,7 @@ use ::lab::experiments::{self, Experiment};
 use ::lab::plan::Plan;
 use ::lab::stored::{Manifest, Stored};
 use ::report::document::Comparison;
-use ::report::section::{Study, comparisons};
+use ::report::section::{PlanResults, comparisons};
 use ::report::tally::counts;
 use clap::builder::{PossibleValue, StringValueParser};
 use runner::archive::{Existing, Folder, read};
@@ -107,27 +107,27 @@ impl Arguments {
             Folder::check(&folder, &plan, self.existing(), BUILD).map_err(unusable)?;
             work.push((*one, plan, folder));
         }
-        let (mut studies, mut failures) = (Vec::new(), Failures::default());
+        let (mut plans, mut failures) = (Vec::new(), Failures::default());
         for (place, (one, plan, folder)) in work.iter().enumerate() {
             let what = format!("{} ({} of {}): ", one.name, place + 1, chosen.len());
-            let study = self.one(one, plan, folder, &what, &mut failures);
-            let study = study.map_err(|failure| match failure {
+            let results = self.one(one, plan, folder, &what, &mut failures);
+            let results = results.map_err(|failure| match failure {
                 Failure::Usage(why) => {
                     Failure::check(format!("{} is not reproduced: {why}", one.name))
                 }
                 other => other,
             });
-            if let Some(study) = failures.keep(study) {
+            if let Some(results) = failures.keep(results) {
                 if !self.json && self.shard.is_none() {
-                    failures.keep(output::print(&told(one, &study)));
+                    failures.keep(output::print(&told(one, &results)));
                 }
-                studies.push(study);
+                plans.push(results);
             }
             if stop_on_request().load(Ordering::Relaxed) {
                 return failures.finish();
             }
         }
-        failures.keep(self.conclude(studies, page, began));
+        failures.keep(self.conclude(plans, page, began));
         failures.finish()
     }
 
@@ -154,7 +154,7 @@ impl Arguments {
         path: &Path,
         what: &str,
         failures: &mut Failures,
-    ) -> Result<Study, Failure> {
+    ) -> Result<PlanResults, Failure> {
         let began = Instant::now();
         let command = self.command(one.name);
         let spent = read(path).ok().filter(|_| !self.anew).and_then(|one| one.manifest.wall_s);
@@ -167,7 +167,7 @@ impl Arguments {
         let mut around = surroundings(began, command);
         around.wall_s = around.wall_s.map(|now| now + spent.unwrap_or(0.0));
         let manifest = Manifest::new(plan, shard, ::lab::engine::count(&finished), around);
-        Ok(Study::new(Stored { plan: plan.clone(), finished, manifest }))
+        Ok(PlanResults::new(Stored { plan: plan.clone(), finished, manifest }))
     }
 
     /// The command that makes one of them again.
@@ -188,7 +188,7 @@ impl Arguments {
     /// The page, and a word on all of them.
     fn conclude(
         &self,
-        studies: Vec<Study>,
+        plans: Vec<PlanResults>,
         page: Option<(Page, Beside)>,
         began: Instant,
     ) -> Result<(), Failure> {
@@ -198,9 +198,9 @@ impl Arguments {
             ));
             return Ok(());
         }
-        let rows: Vec<(String, Vec<Comparison>)> = studies
+        let rows: Vec<(String, Vec<Comparison>)> = plans
             .iter()
-            .map(|study| (study.id.clone(), comparisons(&study.plan, &study.finished)))
+            .map(|results| (results.id.clone(), comparisons(&results.plan, &results.finished)))
             .collect();
         if self.json {
             let list = rows.iter().map(|(id, rows)| json!({ "plan": id, "comparisons": rows }));
@@ -210,26 +210,26 @@ impl Arguments {
         let all = rows.iter().flat_map(|(_, rows)| rows);
         output::note(&format!(
             "{} plans in {:.0} s: {}",
-            studies.len(),
+            plans.len(),
             began.elapsed().as_secs_f64(),
             counts(all)
         ));
-        match page.filter(|_| !studies.is_empty()) {
-            Some((page, beside)) => page.write(beside.join(studies)),
+        match page.filter(|_| !plans.is_empty()) {
+            Some((page, beside)) => page.write(beside.join(plans)),
             None => Ok(()),
         }
     }
 }
 
 /// A plan's name and title, and its table paper/here.
-fn told(one: &Experiment, study: &Study) -> String {
-    let rows = comparisons(&study.plan, &study.finished);
-    let seconds = study.manifest.wall_s.unwrap_or(0.0);
+fn told(one: &Experiment, results: &PlanResults) -> String {
+    let rows = comparisons(&results.plan, &results.finished);
+    let seconds = results.manifest.wall_s.unwrap_or(0.0);
     format!(
         "{}: {} ({} runs, {seconds:.0} s; {})\n{}",
         one.name,
-        study.plan.base.title,
-        study.manifest.finished,
+        results.plan.base.title,
+        results.manifest.finished,
         counts(rows.iter()),
         show::paper(&rows)
     )

@@ -9,7 +9,7 @@ use std::time::Instant;
 use ::lab::engine::{self, EngineError, Finished, Shard};
 use ::lab::plan::Plan;
 use ::lab::stored::{Manifest, Stored};
-use ::report::section::Study;
+use ::report::section::PlanResults;
 use runner::archive::{Existing, Folder, FolderError};
 use runner::threads;
 
@@ -161,7 +161,7 @@ pub(crate) fn run_made(
         let around = surroundings(began, typed());
         let manifest = Manifest::new(plan, shard, engine::count(&finished), around);
         let stored = Stored { plan: plan.clone(), finished: finished.clone(), manifest };
-        failures.keep(page.write(vec![Study::new(stored)]));
+        failures.keep(page.write(vec![PlanResults::new(stored)]));
     }
     Ok((finished, failures))
 }

@@ -13,7 +13,7 @@ const LAST: Duration = Duration::from_secs(1);
 
 /// Text to be printed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Said<S> {
+pub(crate) enum Printed<S> {
     /// A line that stays.
     Line(String),
     /// A state, which the next one replaces.
@@ -23,7 +23,7 @@ pub(crate) enum Said<S> {
 /// Hands lines and states to a thread that prints them.
 pub(crate) struct Printer<S> {
     /// Channel to the thread; none once nothing follows.
-    said: Option<SyncSender<Said<S>>>,
+    queue: Option<SyncSender<Printed<S>>>,
     /// Disconnected once the printing thread has ended.
     printing: Receiver<()>,
     /// Whether a state waits to be printed: of several only the first, which may be large, has a
@@ -34,14 +34,14 @@ pub(crate) struct Printer<S> {
 }
 
 impl<S: Send + 'static> Printer<S> {
-    pub(crate) fn new(mut print: impl FnMut(Said<S>) + Send + 'static) -> Printer<S> {
-        let (said, waiting) = sync_channel(WAITING);
+    pub(crate) fn new(mut print: impl FnMut(Printed<S>) + Send + 'static) -> Printer<S> {
+        let (queue, waiting) = sync_channel(WAITING);
         let (done, printing) = sync_channel(0);
         let state_waits = Arc::new(AtomicBool::new(false));
         let waits = Arc::clone(&state_waits);
         std::thread::spawn(move || {
             for one in waiting {
-                if matches!(one, Said::State(_)) {
+                if matches!(one, Printed::State(_)) {
                     waits.store(false, Ordering::Relaxed);
                 }
                 print(one);
@@ -50,13 +50,13 @@ impl<S: Send + 'static> Printer<S> {
             drop(print);
             drop::<SyncSender<()>>(done);
         });
-        Printer { said: Some(said), printing, state_waits, left_out: 0 }
+        Printer { queue: Some(queue), printing, state_waits, left_out: 0 }
     }
 
     /// Prints a line soon, or leaves it out and says so.
     pub(crate) fn line(&mut self, text: String) {
         self.own_up();
-        if !self.has_room_for(Said::Line(text)) {
+        if !self.has_room_for(Printed::Line(text)) {
             self.left_out += 1;
         }
     }
@@ -64,7 +64,8 @@ impl<S: Send + 'static> Printer<S> {
     /// Prints a state soon, or leaves it out while another one waits.
     pub(crate) fn state(&mut self, state: S) {
         self.own_up();
-        if !self.state_waits.swap(true, Ordering::Relaxed) && !self.has_room_for(Said::State(state))
+        if !self.state_waits.swap(true, Ordering::Relaxed)
+            && !self.has_room_for(Printed::State(state))
         {
             self.state_waits.store(false, Ordering::Relaxed);
         }
@@ -74,20 +75,20 @@ impl<S: Send + 'static> Printer<S> {
         if self.left_out > 0 {
             let lines = if self.left_out == 1 { "line was" } else { "lines were" };
             let text = format!("{} {lines} left out: standard error was not read", self.left_out);
-            if self.has_room_for(Said::Line(text)) {
+            if self.has_room_for(Printed::Line(text)) {
                 self.left_out = 0;
             }
         }
     }
 
-    fn has_room_for(&self, one: Said<S>) -> bool {
-        self.said.as_ref().is_some_and(|said| said.try_send(one).is_ok())
+    fn has_room_for(&self, one: Printed<S>) -> bool {
+        self.queue.as_ref().is_some_and(|queue| queue.try_send(one).is_ok())
     }
 }
 
 impl<S> Drop for Printer<S> {
     fn drop(&mut self) {
-        self.said = None;
+        self.queue = None;
         // An error is the thread's end, or that it still waits for a reader.
         let _ = self.printing.recv_timeout(LAST);
     }
@@ -100,12 +101,12 @@ mod tests {
 
     use super::*;
 
-    type Printed = Arc<Mutex<Vec<Said<u32>>>>;
+    type Log = Arc<Mutex<Vec<Printed<u32>>>>;
 
     /// A printer that prints nothing until the sender is dropped, and its output.
-    fn unread() -> (Printer<u32>, Sender<()>, Printed) {
+    fn unread() -> (Printer<u32>, Sender<()>, Log) {
         let (resume, may_read) = channel::<()>();
-        let printed = Printed::default();
+        let printed = Log::default();
         let output = Arc::clone(&printed);
         let printer = Printer::new(move |one| {
             let _ = may_read.recv();
@@ -127,7 +128,7 @@ mod tests {
         }
         drop(printer);
         let printed = printed.lock().unwrap();
-        let line = |text: &str| Said::Line(text.to_owned());
+        let line = |text: &str| Printed::Line(text.to_owned());
         assert_eq!(printed[..3], ["0", "1", "2"].map(line));
         let told = format!("{left_out} lines were left out: standard error was not read");
         assert!(printed.contains(&line(&told)), "{printed:?}");
@@ -141,9 +142,9 @@ mod tests {
         drop(resume);
         drop(printer);
         let printed = printed.lock().unwrap();
-        let states = printed.iter().filter(|one| matches!(one, Said::State(_))).count();
+        let states = printed.iter().filter(|one| matches!(one, Printed::State(_))).count();
         // One is being printed, one waits.
         assert!((1..=2).contains(&states), "{printed:?}");
-        assert_eq!(printed.last(), Some(&Said::Line("last".to_owned())));
+        assert_eq!(printed.last(), Some(&Printed::Line("last".to_owned())));
     }
 }

@@ -9,7 +9,7 @@ use base::{Duration, Instant};
 use recovery::RecoveryPolicy;
 
 use super::log::Detail;
-use super::spans::Protocol;
+use super::spans::Numbering;
 use crate::advisor::{AdvisedFlow, AdvisorFactory, AdvisorFailure};
 use crate::observed::GroupMeter;
 use crate::peers::{PeerChoice, RoundTrips};
@@ -162,12 +162,13 @@ impl TransportOptions {
         TransportOptions::Tcp { sender: options(policy), receiver: options(receiver) }
     }
 
-    /// Whether its packets are SCTP, TCP or marked ones of another implementation.
-    pub fn protocol(&self) -> Protocol {
+    /// Numbering of the units in its packets, which are SCTP, TCP or marked ones of another
+    /// implementation.
+    pub fn numbering(&self) -> Numbering {
         match self {
-            TransportOptions::Sctp { .. } | TransportOptions::SctpTo { .. } => Protocol::Sctp,
-            TransportOptions::Peer(_) => Protocol::Marked,
-            TransportOptions::Tcp { .. } => Protocol::Tcp,
+            TransportOptions::Sctp { .. } | TransportOptions::SctpTo { .. } => Numbering::Sctp,
+            TransportOptions::Peer(_) => Numbering::Marked,
+            TransportOptions::Tcp { .. } => Numbering::Tcp,
         }
     }
 }

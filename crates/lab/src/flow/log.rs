@@ -10,7 +10,7 @@ use netsim::AddressedDatagram;
 use recovery::{Event, TimedEvent};
 
 use super::message_times::MessageTimes;
-use super::spans::{FIRST, Protocol, Span, for_each_span};
+use super::spans::{FIRST, Numbering, Span, for_each_span};
 use crate::observed::{Delivery, FlowMeter, GroupMeter, Seen};
 use crate::workload::DueMessage;
 
@@ -28,7 +28,7 @@ pub enum Detail {
 /// The record of one flow, shared by its two ends.
 #[derive(Debug)]
 pub struct FlowLog {
-    protocol: Protocol,
+    numbering: Numbering,
     /// Bytes of headers before each datagram; `None`: those that its addresses imply.
     headers: Option<u64>,
     notes: Option<Box<MessageTimes>>,
@@ -60,10 +60,10 @@ pub type LogHandle = Rc<RefCell<FlowLog>>;
 
 impl FlowLog {
     /// The record of a flow of a group.
-    pub fn new(protocol: Protocol, detail: Detail, group: &Rc<RefCell<GroupMeter>>) -> LogHandle {
+    pub fn new(numbering: Numbering, detail: Detail, group: &Rc<RefCell<GroupMeter>>) -> LogHandle {
         let (number, meter) = group.borrow_mut().join();
         Rc::new(RefCell::new(FlowLog {
-            protocol,
+            numbering,
             headers: None,
             notes: (detail >= Detail::Messages).then(Box::default),
             first_unit: 0,
@@ -112,8 +112,8 @@ impl FlowLog {
     }
 
     /// Whether the flow's packets are SCTP, TCP or marked ones of another implementation.
-    pub fn protocol(&self) -> Protocol {
-        self.protocol
+    pub fn numbering(&self) -> Numbering {
+        self.numbering
     }
 
     /// Unit that recovery's events call the flow's first.
@@ -151,9 +151,9 @@ impl FlowLog {
     /// The transport accepted a whole message.
     pub fn on_accepted(&mut self, now: Instant, message: DueMessage, stream: u16) {
         let Some(notes) = &mut self.notes else { return };
-        match self.protocol {
-            Protocol::Sctp | Protocol::Marked => notes.on_accepted(now, message, stream),
-            Protocol::Tcp => notes.on_accepted_bytes(now, message),
+        match self.numbering {
+            Numbering::Sctp | Numbering::Marked => notes.on_accepted(now, message, stream),
+            Numbering::Tcp => notes.on_accepted_bytes(now, message),
         }
     }
 
@@ -165,10 +165,10 @@ impl FlowLog {
             Event::Resent { unit, cause, order } => {
                 let unit = unit.saturating_sub(self.first_unit);
                 notes.on_resent(*at, unit, *cause, *order);
-                match self.protocol {
-                    Protocol::Sctp => notes.on_retransmission(unit, unit + 1),
-                    Protocol::Tcp => self.resends = true,
-                    Protocol::Marked => {}
+                match self.numbering {
+                    Numbering::Sctp => notes.on_retransmission(unit, unit + 1),
+                    Numbering::Tcp => self.resends = true,
+                    Numbering::Marked => {}
                 }
                 self.observe(&Seen::Resent { at: *at, cause: *cause, order: *order });
             }
@@ -196,19 +196,19 @@ impl FlowLog {
         self.meter
             .on_sent(now, packet.payload_size() + self.headers.unwrap_or(packet.header_size()));
         let Some(notes) = &mut self.notes else { return };
-        let (protocol, near, resends) = (self.protocol, notes.sent_to(), self.resends);
+        let (numbering, near, resends) = (self.numbering, notes.sent_to(), self.resends);
         self.resends = false;
         let mut carries = false;
         for_each_span(
-            (protocol, self.first_number),
+            (numbering, self.first_number),
             &packet.payload,
             &packet.tail,
             near,
             &mut |span| {
                 carries = true;
-                match protocol {
-                    Protocol::Sctp | Protocol::Marked => notes.on_chunk_sent(now, span),
-                    Protocol::Tcp => {
+                match numbering {
+                    Numbering::Sctp | Numbering::Marked => notes.on_chunk_sent(now, span),
+                    Numbering::Tcp => {
                         if resends {
                             // Other units in the packet are new, or copies behind retransmissions.
                             notes.on_retransmission(span.start, span.end.min(near));
@@ -228,14 +228,20 @@ impl FlowLog {
         let Some(notes) = &mut self.notes else { return };
         let (group, number, near) = (&self.group, self.number, notes.sent_to());
         let (mut fresh, mut again) = (0, 0);
-        for_each_span((self.protocol, self.first_number), packet, tail, near, &mut |span: Span| {
-            let known = notes.arrived_of(span);
-            again += known;
-            fresh += span.end - span.start - known;
-            if let Some(needless) = notes.on_arrived(now, span) {
-                group.borrow_mut().observe(number, &Seen::Needless(needless));
-            }
-        });
+        for_each_span(
+            (self.numbering, self.first_number),
+            packet,
+            tail,
+            near,
+            &mut |span: Span| {
+                let known = notes.arrived_of(span);
+                again += known;
+                fresh += span.end - span.start - known;
+                if let Some(needless) = notes.on_arrived(now, span) {
+                    group.borrow_mut().observe(number, &Seen::Needless(needless));
+                }
+            },
+        );
         if fresh + again > 0 {
             self.observe(&Seen::DataArrived { at: now, fresh, again });
         }

@@ -16,7 +16,7 @@ pub(crate) const INITIAL_SEQUENCE: u32 = 0;
 
 /// Numbering of units of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Protocol {
+pub enum Numbering {
     /// A unit is a DATA chunk.
     Sctp,
     /// A unit is a byte.
@@ -42,21 +42,21 @@ pub struct Span {
 /// packet's order. The first unit of the flow has the number `first` on the wire; numbers of 32
 /// bits are extended to the unit closest to `near`.
 pub fn for_each_span(
-    (protocol, first): (Protocol, u32),
+    (numbering, first): (Numbering, u32),
     packet: &Bytes,
     tail: &Bytes,
     near: u64,
     found: &mut dyn FnMut(Span),
 ) {
-    match protocol {
-        Protocol::Sctp => sctp_spans((packet, tail), first, near, found),
-        Protocol::Marked => {
+    match numbering {
+        Numbering::Sctp => sctp_spans((packet, tail), first, near, found),
+        Numbering::Marked => {
             for (_, mark) in marks_in(packet) {
                 let (start, end) = (mark.index, mark.index + 1);
                 found(Span { start, end, begins: true, stream: 0 });
             }
         }
-        Protocol::Tcp => {
+        Numbering::Tcp => {
             let Ok(segment) = tcp::wire::Segment::parse_without_checksum(packet.clone()) else {
                 return;
             };
@@ -106,10 +106,10 @@ mod tests {
 
     #[test]
     fn a_packet_that_is_none_carries_nothing() {
-        for protocol in [Protocol::Sctp, Protocol::Tcp, Protocol::Marked] {
+        for numbering in [Numbering::Sctp, Numbering::Tcp, Numbering::Marked] {
             for packet in [&b""[..], b"short", &[0xff; 40]] {
                 let packet = Bytes::copy_from_slice(packet);
-                for_each_span((protocol, FIRST), &packet, &Bytes::new(), 0, &mut |span| {
+                for_each_span((numbering, FIRST), &packet, &Bytes::new(), 0, &mut |span| {
                     panic!("{span:?}")
                 });
             }

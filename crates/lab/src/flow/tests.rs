@@ -86,7 +86,7 @@ fn without_loss_messages_of_any_size_take_half_a_round_trip_over_both_transports
             assert_eq!((group.due, group.delivered), (100, 100), "{size}");
             let results = results(&flow.group, &world);
             let max = results.value("latency.max", &[]);
-            assert_eq!(max, Some(30.0), "{:?} {size}", transport.protocol());
+            assert_eq!(max, Some(30.0), "{:?} {size}", transport.numbering());
             assert_eq!(results.value("in_order_delay.max", &[]), Some(0.0));
             assert_eq!(world.flows[0].log.borrow().meter.read, 100 * size as u64);
             assert_eq!(world.open_messages([0]), 0);
@@ -106,7 +106,7 @@ fn a_message_larger_than_a_packet_is_one_message() {
 #[test]
 fn a_lost_message_is_late_by_its_retransmission_and_holds_up_the_next_ones() {
     for (transport, lost) in transports().into_iter().zip([5, 5]) {
-        let protocol = transport.protocol();
+        let numbering = transport.numbering();
         let flow = config(transport, every(100), 100, SECOND * 4);
         let loss = LossModel::List(vec![lost]);
         let forward = LinkConfig { loss, ..LinkConfig::with_delay(Duration::from_millis(50)) };
@@ -120,7 +120,7 @@ fn a_lost_message_is_late_by_its_retransmission_and_holds_up_the_next_ones() {
         let results = results(&flow.group, &world);
         let order = |measure, order| results.value(measure, &[("order", order)]);
         let counts = ["0", "1", "2", "3", "4+"].map(|name| order("latency.count", name));
-        assert_eq!(counts, [Some(39.0), Some(1.0), None, None, None], "{protocol:?}");
+        assert_eq!(counts, [Some(39.0), Some(1.0), None, None, None], "{numbering:?}");
         // Three duplicates, each 100 ms after the other, then a round trip: 300 + 50 + 50 + 50.
         assert_eq!(order("latency.max", "1"), Some(450.0));
         // The next message waited for the repair: 100 ms less.
@@ -269,6 +269,6 @@ fn messages_of_one_instant_leave_in_packets_of_their_own_over_both_transports() 
         assert_eq!((group.due, group.delivered), (120, 120));
         let packets = world.flows[0].log.borrow().meter.packets;
         // The rest are packets of the handshake, heartbeats and the end.
-        assert!((120..=126).contains(&packets), "{:?}: {packets}", transport.protocol());
+        assert!((120..=126).contains(&packets), "{:?}: {packets}", transport.numbering());
     }
 }

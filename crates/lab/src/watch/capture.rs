@@ -13,7 +13,7 @@ use netsim::frame::FrameHeader;
 use netsim::packet::AddressedDatagram;
 use netsim::{HostId, Packet};
 
-use crate::flow::Protocol;
+use crate::flow::Numbering;
 use crate::world::Ends;
 
 /// Numbers of the protocols in IP headers.
@@ -57,11 +57,11 @@ impl<W: Write> FlowCapture<W> {
     /// # Errors
     /// When a file cannot be written.
     pub fn new(flows: &[Ends], files: [W; 2]) -> io::Result<FlowCapture<W>> {
-        let protocol = flows.first().map_or(Protocol::Tcp, |ends| ends.log.borrow().protocol());
+        let numbering = flows.first().map_or(Numbering::Tcp, |ends| ends.log.borrow().numbering());
         let sides = flows.iter().flat_map(|ends| [(ends.sender, 0), (ends.receiver, 1)]);
         let [sender, receiver] = files;
         let taps =
-            [Tap::new(sender, "sender", protocol)?, Tap::new(receiver, "receiver", protocol)?];
+            [Tap::new(sender, "sender", numbering)?, Tap::new(receiver, "receiver", numbering)?];
         Ok(FlowCapture { sides: sides.collect(), taps, failure: None })
     }
 
@@ -104,13 +104,13 @@ impl<W: Write> FlowCapture<W> {
 }
 
 impl<W: Write> Tap<W> {
-    fn new(file: W, name: &str, protocol: Protocol) -> io::Result<Tap<W>> {
+    fn new(file: W, name: &str, numbering: Numbering) -> io::Result<Tap<W>> {
         let mut file = PcapWriter::new(file)?;
         let interface = file.add_interface(name)?;
-        let protocol = match protocol {
-            Protocol::Sctp => SCTP,
-            Protocol::Tcp => TCP,
-            Protocol::Marked => EXPERIMENT,
+        let protocol = match numbering {
+            Numbering::Sctp => SCTP,
+            Numbering::Tcp => TCP,
+            Numbering::Marked => EXPERIMENT,
         };
         let (waiting, open) = (VecDeque::new(), BTreeMap::new());
         Ok(Tap { file, interface, protocol, waiting, written: 0, open })

@@ -11,7 +11,7 @@ use recovery::{Cause, Event};
 use results::{Arrow, Labels, Ladder, Note, Role};
 
 use super::packet_text::Teller;
-use crate::flow::{LogHandle, Protocol};
+use crate::flow::{LogHandle, Numbering};
 use crate::observed::Delivery;
 use crate::world::Ends;
 
@@ -101,10 +101,10 @@ enum Fate {
 impl LadderWatch {
     /// A watch of this flow, which has not begun.
     pub fn new(ends: &Ends, wish: LadderWish) -> LadderWatch {
-        let protocol = ends.log.borrow().protocol();
+        let numbering = ends.log.borrow().numbering();
         LadderWatch {
             watched: Watched::new(ends),
-            teller: Teller::new(protocol),
+            teller: Teller::new(numbering),
             span: wish.span,
             begin: match wish.from {
                 Beginning::At(begin) => Some(begin),
@@ -169,7 +169,7 @@ impl LadderWatch {
         let log = self.watched.log.borrow();
         // Events after the last packet are not shown.
         let steps = log.steps.iter().flatten().filter(|(at, _)| (begin..=last).contains(at));
-        let told = steps.filter_map(|(at, event)| Some((0, *at, label(event, log.protocol())?)));
+        let told = steps.filter_map(|(at, event)| Some((0, *at, label(event, log.numbering())?)));
         let deliveries = delivered(log.deliveries.iter().flatten(), begin..=end);
         let notes = told.chain(deliveries.map(|(at, label)| (1, at, label)));
         Some(Ladder {
@@ -184,10 +184,10 @@ impl LadderWatch {
 }
 
 /// The label of an event of recovery.
-fn label(event: &Event, protocol: Protocol) -> Option<String> {
+fn label(event: &Event, numbering: Numbering) -> Option<String> {
     Some(match event {
         Event::Timeout { linear, .. } => {
-            let timer = if protocol == Protocol::Sctp { "T3-rtx" } else { "timeout" };
+            let timer = if numbering == Numbering::Sctp { "T3-rtx" } else { "timeout" };
             format!("{timer}{}", if *linear { ", not doubled" } else { "" })
         }
         Event::Lost { cause: Cause::Fast, .. } => "fast retransmit".to_owned(),

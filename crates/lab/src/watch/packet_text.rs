@@ -6,12 +6,12 @@ use sctp::wire::{self, Chunk, Tsn};
 use tcp::wire::{Flags, Segment};
 
 use crate::flow::spans::unwrap;
-use crate::flow::{Protocol, Span, for_each_span};
+use crate::flow::{Numbering, Span, for_each_span};
 
 /// Describes the packets of a flow, in the order in which they leave.
 #[derive(Clone, Debug)]
 pub struct Teller {
-    protocol: Protocol,
+    numbering: Numbering,
     /// The unit after the highest that the sender sent.
     sent_to: u64,
     /// Initial sequence numbers of sender and receiver, of TCP.
@@ -19,18 +19,18 @@ pub struct Teller {
 }
 
 impl Teller {
-    /// A description of packets of this protocol.
-    pub fn new(protocol: Protocol) -> Teller {
-        Teller { protocol, sent_to: 0, initial: [0; 2] }
+    /// A description of packets whose units are numbered like this.
+    pub fn new(numbering: Numbering) -> Teller {
+        Teller { numbering, sent_to: 0, initial: [0; 2] }
     }
 
     /// Describes a packet from side 0, the sender, or 1, the receiver; the flow's first unit has
     /// the number `first` on the wire.
     pub fn tell(&mut self, side: u8, first: u32, packet: &Bytes) -> (Role, String) {
-        let told = match self.protocol {
-            Protocol::Sctp => self.tell_sctp(first, packet),
-            Protocol::Tcp => self.tell_tcp(side, packet),
-            Protocol::Marked => self.tell_marked(packet),
+        let told = match self.numbering {
+            Numbering::Sctp => self.tell_sctp(first, packet),
+            Numbering::Tcp => self.tell_tcp(side, packet),
+            Numbering::Marked => self.tell_marked(packet),
         };
         told.unwrap_or_else(|| (Role::Other, "unreadable".to_owned()))
     }
@@ -38,7 +38,7 @@ impl Teller {
     fn tell_sctp(&mut self, first_number: u32, packet: &Bytes) -> Option<(Role, String)> {
         let mut units = Vec::new();
         let found = &mut |span: Span| units.push(span.start);
-        for_each_span((Protocol::Sctp, first_number), packet, &Bytes::new(), self.sent_to, found);
+        for_each_span((Numbering::Sctp, first_number), packet, &Bytes::new(), self.sent_to, found);
         if let (Some(first), Some(last)) = (units.first(), units.last()) {
             let role = self.role(*first, last + 1);
             return Some((role, data_label(&units)));
@@ -59,7 +59,7 @@ impl Teller {
     fn tell_marked(&mut self, packet: &Bytes) -> Option<(Role, String)> {
         let mut messages = Vec::new();
         let found = &mut |span: Span| messages.push(span.start);
-        for_each_span((Protocol::Marked, 0), packet, &Bytes::new(), self.sent_to, found);
+        for_each_span((Numbering::Marked, 0), packet, &Bytes::new(), self.sent_to, found);
         let (Some(first), Some(last)) = (messages.first(), messages.last()) else {
             return Some((Role::Ack, format!("{} bytes", packet.len())));
         };

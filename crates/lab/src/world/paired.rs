@@ -7,7 +7,7 @@ use netsim::link::LossOracle;
 
 use super::addresses::flow_of;
 use crate::fate::FlowFate;
-use crate::flow::{FIRST, Protocol, for_each_span};
+use crate::flow::{FIRST, Numbering, for_each_span};
 
 /// Decides which packets a link loses: for packets with new data by seed, flow and position of the
 /// data in the flow; for others by a random stream of the flow.
@@ -18,7 +18,7 @@ pub struct PairedLoss {
     /// Time before which no packet is lost.
     from: Instant,
     forward: bool,
-    protocols: Vec<Protocol>,
+    numberings: Vec<Numbering>,
     /// Losses of each flow, created with its first packet.
     flows: Vec<Option<FlowLosses>>,
 }
@@ -38,18 +38,18 @@ pub fn path_seed(seed: u64, path: u32) -> u64 {
 }
 
 impl PairedLoss {
-    /// The losses of one direction of path number `path` between flows of these protocols, from
-    /// `from` on.
+    /// The losses of one direction of path number `path` between flows whose units are
+    /// numbered like this, from `from` on.
     pub fn new(
         (seed, path): (u64, u32),
         probability: Probability,
         from: Instant,
-        protocols: Vec<Protocol>,
+        numberings: Vec<Numbering>,
         forward: bool,
     ) -> PairedLoss {
-        let flows = vec![None; protocols.len()];
+        let flows = vec![None; numberings.len()];
         let seed = path_seed(seed, path);
-        PairedLoss { probability, seed, from, forward, protocols, flows }
+        PairedLoss { probability, seed, from, forward, numberings, flows }
     }
 
     /// The losses as a link's oracle.
@@ -65,7 +65,7 @@ impl PairedLoss {
         let place = (self.seed, number);
         let flow =
             flow.get_or_insert_with(|| FlowLosses::new(place, self.probability, self.forward));
-        let numbers = (self.protocols[number as usize], FIRST);
+        let numbers = (self.numberings[number as usize], FIRST);
         flow.is_lost(numbers, &datagram.payload, &datagram.tail)
     }
 }
@@ -81,9 +81,9 @@ impl FlowLosses {
         FlowLosses { fate, forward, next: 0 }
     }
 
-    /// Whether the next packet of a flow is lost, which has this protocol and this number of its
-    /// first unit on the wire. The packet's last bytes are in `tail`.
-    pub fn is_lost(&mut self, numbers: (Protocol, u32), packet: &Bytes, tail: &Bytes) -> bool {
+    /// Whether the next packet of a flow is lost, whose units are numbered like this, its first
+    /// by this number on the wire. The packet's last bytes are in `tail`.
+    pub fn is_lost(&mut self, numbers: (Numbering, u32), packet: &Bytes, tail: &Bytes) -> bool {
         if !self.forward {
             return self.fate.is_lost([]);
         }

@@ -1,6 +1,6 @@
 //! The sources of policy fields: those of docs/policies.md.
 
-use lab::flow::Protocol;
+use recovery::policy::Protocol;
 
 /// Field, its source for SCTP, and that for TCP.
 const SOURCES: [(&str, &str, &str); 23] = [

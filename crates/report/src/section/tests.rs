@@ -43,7 +43,7 @@ source = "made up"
 "network.queue" = "nothing is said of one"
 "#;
 
-pub(crate) fn study() -> Study {
+pub(crate) fn study() -> PlanResults {
     let text =
         PLAN.replacen("[run]", "paper = \"sctp-thin\"\nreproduces = \"8a\"\n[run]", 1) + EXPECTED;
     let plan = Plan::parse(&text, Size::Normal, None).unwrap();
@@ -51,7 +51,13 @@ pub(crate) fn study() -> Study {
     let around =
         Surroundings { time_s: Some(1_795_287_600), wall_s: Some(2.4), ..Surroundings::default() };
     let manifest = Manifest::new(&plan, Shard::default(), finished.len() as u64, around);
-    Study { id: "two".to_owned(), plan, finished, manifest, commands: vec!["do it".to_owned()] }
+    PlanResults {
+        id: "two".to_owned(),
+        plan,
+        finished,
+        manifest,
+        commands: vec!["do it".to_owned()],
+    }
 }
 
 #[test]

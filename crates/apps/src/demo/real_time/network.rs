@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use base::{Duration, Instant};
 use bytes::Bytes;
 use io::RelayPacket;
-use lab::flow::Protocol;
+use lab::flow::Numbering;
 use lab::world::{FlowLosses, path_seed};
 use netsim::link::{LinkConfigError, LossOracle};
 use netsim::{Link, LinkConfig};
@@ -77,7 +77,7 @@ impl Network {
         let flow = self.flows.get_mut(&packet.client());
         let Some((flow, datagram)) = flow.zip(datagram) else { return false };
         let side = usize::from(from);
-        let numbers = (Protocol::Sctp, flow.first);
+        let numbers = (Numbering::Sctp, flow.first);
         let lost =
             now >= self.start && flow.losses[side].is_lost(numbers, &datagram, &Bytes::new());
         let passed = Passed { number: self.packets, from, datagram };

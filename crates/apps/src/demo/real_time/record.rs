@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use base::{Duration, Ecn, Instant};
 use bytes::Bytes;
-use lab::flow::{Detail, FlowLog, LogHandle, Protocol};
+use lab::flow::{Detail, FlowLog, LogHandle, Numbering};
 use lab::measure::MeasureSection;
 use lab::observed::{FlowMeter, Group, GroupMeter, Measure, Seen};
 use lab::watch::LadderWatch;
@@ -51,7 +51,7 @@ impl Record {
         meter.add(Box::new(Watching(Rc::clone(&live))));
         let group = Rc::new(RefCell::new(meter));
         let begin = |first_unit| {
-            let log = FlowLog::new(Protocol::Sctp, Detail::Messages, &group);
+            let log = FlowLog::new(Numbering::Sctp, Detail::Messages, &group);
             log.borrow_mut().on_real_start(first_unit);
             log
         };

@@ -1,14 +1,16 @@
-//! Sees every packet of a side: decides its fate, and keeps the lines of the flow shown.
+//! The gate before the links of a side, which every packet passes: it decides which are lost, and
+//! keeps the lines of the flow shown.
 
 use std::collections::BTreeMap;
 
 use base::{Duration, Instant, Probability};
-use lab::flow::{LogHandle, Protocol, for_each_span};
+use lab::flow::{LogHandle, Numbering, for_each_span};
 use lab::watch::Teller;
 use lab::world::Ends;
 use netsim::checker::{Checker, DropCause};
 use netsim::{HostId, Packet};
 use recovery::RecoveryPolicy;
+use recovery::policy::Protocol;
 use results::Role;
 
 use crate::book::{Book, Transmission};
@@ -17,9 +19,9 @@ use crate::fates::{Dropped, Fates, Losses};
 use crate::frame::{Line, SideFrame, Told};
 use crate::why::Reasons;
 
-/// Watches a side.
+/// Decides the fate of each packet of a side before a link takes it.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct Gate {
     side: Side,
     /// Time before which nothing is lost or shown.
     begin: Instant,
@@ -53,20 +55,21 @@ struct Shown {
     told: Vec<Told>,
 }
 
-/// Inputs of a watcher.
-pub(crate) struct Watched<'a> {
+/// Side of a gate, with its losses and the flow to show.
+pub(crate) struct GateConfig<'a> {
     pub(crate) side: Side,
     pub(crate) begin: Instant,
     pub(crate) seed: u64,
     pub(crate) loss: Probability,
     pub(crate) one_way: Duration,
     pub(crate) shown: usize,
+    pub(crate) numbering: Numbering,
     pub(crate) protocol: Protocol,
     pub(crate) policy: &'a RecoveryPolicy,
 }
 
-impl Watch {
-    pub(crate) fn new(of: Watched<'_>, ends: &[Ends], books: Vec<Book>, losses: Losses) -> Watch {
+impl Gate {
+    pub(crate) fn new(of: GateConfig<'_>, ends: &[Ends], books: Vec<Book>, losses: Losses) -> Gate {
         let mut hosts = Vec::new();
         let mut flows = Vec::new();
         for ((number, ends), book) in ends.iter().enumerate().zip(books) {
@@ -80,7 +83,7 @@ impl Watch {
         }
         let shown = Shown {
             number: of.shown,
-            teller: Teller::new(of.protocol),
+            teller: Teller::new(of.numbering),
             reasons: Reasons::new(of.protocol, of.policy.clone()),
             one_way: of.one_way,
             next_line: 0,
@@ -90,7 +93,7 @@ impl Watch {
             told: Vec::new(),
         };
         let dropped = Dropped::default();
-        Watch { side: of.side, begin: of.begin, hosts, flows, losses, dropped, shown }
+        Gate { side: of.side, begin: of.begin, hosts, flows, losses, dropped, shown }
     }
 
     /// A change of the network, or a packet to lose.
@@ -157,14 +160,14 @@ fn role_name(role: Role) -> &'static str {
 impl Flow {
     /// The messages of the sender's packet.
     fn transmissions(&mut self, packet: &Packet) -> Vec<Transmission> {
-        let (protocol, first) = {
+        let (numbering, first) = {
             let log = self.log.borrow();
-            (log.protocol(), log.first_number())
+            (log.numbering(), log.first_number())
         };
         let mut spans = Vec::new();
         let datagram = &packet.datagram;
         let near = self.book.sent_to();
-        for_each_span((protocol, first), &datagram.payload, &datagram.tail, near, &mut |span| {
+        for_each_span((numbering, first), &datagram.payload, &datagram.tail, near, &mut |span| {
             spans.push(span);
         });
         self.book.transmissions(&spans)
@@ -199,7 +202,7 @@ impl Shown {
     }
 }
 
-impl Checker for Watch {
+impl Checker for Gate {
     fn on_sent(&mut self, now: Instant, packet: &Packet) {
         let Some((number, end)) = self.end_of(packet.sender) else { return };
         let is_shown = number == self.shown.number;
