@@ -10,7 +10,8 @@ use lab::plan::{Cells, Expectation, Number, Plan, RowKind, Size, Stated, value_t
 use lab::stored::{Manifest, Stored};
 use lab::verdict::{Verdict, Word, judge};
 
-/// Finished runs of a plan, their origin, and the commands that repeat them: the content of a section.
+/// Finished runs of a plan, with their origin and the commands that repeat them: what a section
+/// shows.
 #[derive(Clone, Debug)]
 pub struct PlanResults {
     /// Name in addresses and files: lower-case letters, digits and hyphens.
