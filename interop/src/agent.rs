@@ -70,7 +70,7 @@ pub struct Observed {
     pub established: bool,
     /// Messages that arrived, by their numbers.
     pub indices: Vec<usize>,
-    /// Bytes of them.
+    /// Payload bytes of the messages that arrived.
     pub bytes: u64,
     /// Faults of the messages that arrived.
     pub wrong: Vec<String>,
@@ -85,7 +85,7 @@ pub struct Observed {
     pub addresses: Vec<(bool, AddressChange, IpAddr)>,
     /// Requests that the peer refused.
     pub refused: Vec<String>,
-    /// End of the association.
+    /// End of the association; none while it lasts.
     pub end: Option<Ending>,
 }
 
@@ -100,7 +100,7 @@ pub struct Agent<S> {
     next: usize,
     awaited: Option<usize>,
     reset_asked: bool,
-    /// Streams that the peer has reset so far.
+    /// Number of the peer's streams that it has reset, all of them where it named none.
     peer_streams_reset: usize,
     streams_asked: bool,
     /// Changes of addresses that were asked for.
@@ -135,7 +135,7 @@ impl<S: Stack> Agent<S> {
         }
     }
 
-    /// Observations so far.
+    /// Observations of the association until now.
     pub fn seen(&self) -> &Observed {
         &self.seen
     }

@@ -36,7 +36,7 @@ enum Kind {
     Firefox,
 }
 
-/// An installed browser.
+/// An installed browser: its program and how it is started.
 #[derive(Clone, Debug)]
 pub struct Browser {
     kind: Kind,

@@ -26,7 +26,7 @@ use crate::missing::Missing;
 use crate::namespace::Namespace;
 use crate::process::Process;
 
-/// A server's program, built.
+/// A server's program in another language, built.
 #[derive(Clone, Debug)]
 pub struct DataChannelServer {
     name: &'static str,
@@ -72,7 +72,7 @@ impl DataChannelServer {
         Ok(DataChannelServer { name, version, path })
     }
 
-    /// Name and version.
+    /// Name and version, as the table shows them.
     pub fn title(&self) -> String {
         format!("{} {}", self.name, self.version)
     }

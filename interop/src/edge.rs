@@ -28,7 +28,7 @@ pub struct EdgeSeen {
     pub metrics: Option<SocketAddr>,
     /// The edge's state, once it has reported one.
     pub status: Option<EdgeStatus>,
-    /// Whether it drains.
+    /// Whether it drains: it accepts no connections and ends with the last one.
     pub draining: bool,
 }
 

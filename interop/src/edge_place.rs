@@ -16,7 +16,7 @@ pub const EDGE_PORT: u16 = 80;
 
 /// Two machines with a wire between them.
 pub struct EdgePlace {
-    /// The clients' namespace.
+    /// Namespace of the clients.
     pub near: Namespace,
     /// The namespace of the edge and its services.
     pub far: Namespace,

@@ -15,12 +15,12 @@ use crate::capture::Capture;
 use crate::namespace::Namespace;
 use crate::ours::Ours;
 
-/// Carrier of packets.
+/// Carrier of SCTP packets: encapsulated, or directly in IP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carrier {
-    /// UDP (RFC 6951).
+    /// Datagrams of UDP (RFC 6951).
     Udp,
-    /// IP protocol 132.
+    /// Packets of IP protocol 132.
     RawIp,
 }
 

@@ -27,19 +27,19 @@ pub use self::table::Table;
 /// A peer and what lies between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Column {
-    /// usrsctp over UDP.
+    /// usrsctp, encapsulated in UDP.
     UsrsctpUdp,
-    /// usrsctp over IP.
+    /// usrsctp, directly over IP.
     UsrsctpRaw,
     /// The Linux kernel over UDP.
     KernelUdp,
     /// The Linux kernel over IP.
     KernelRaw,
-    /// pion over UDP.
+    /// pion, encapsulated in UDP.
     Pion,
-    /// dcsctp in virtual time.
+    /// dcsctp, in virtual time.
     DcSctp,
-    /// sctp-proto in virtual time.
+    /// sctp-proto, in virtual time.
     SctpProto,
 }
 

@@ -8,7 +8,7 @@ use virtual_peers::{AddressChange, Reliability};
 /// The side that ends an association, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The client closes it.
+    /// The client shuts the association down.
     ClientShutdown,
     /// The client ends the association with an ABORT.
     ClientAbort,
@@ -25,7 +25,7 @@ pub enum Reset {
     EachItsOwn,
     /// The client asks the server to reset the server's.
     AskedFor,
-    /// All, and the TSNs.
+    /// All streams of both sides, and the TSNs.
     Association,
 }
 
@@ -34,7 +34,7 @@ pub enum Reset {
 pub struct EchoPlan {
     /// Sizes in bytes, 1 to 1 MiB each; message `i` has the one at `i` modulo their number.
     pub sizes: Vec<usize>,
-    /// Number of messages.
+    /// Number of messages that the client sends.
     pub count: usize,
     /// Streams that the messages take in turn.
     pub streams: u16,
@@ -150,7 +150,7 @@ impl EchoPlan {
         if self.added_streams.is_some() { self.streams } else { 64 }
     }
 
-    /// Stream of message `index`.
+    /// Stream of the message with this index: the streams take turns.
     pub fn stream(&self, index: usize) -> u16 {
         let streams = match self.added_streams {
             Some((before, added)) if index >= before => self.streams + added,
@@ -220,7 +220,7 @@ impl EchoPlan {
         words
     }
 
-    /// RTO.Initial for the peer.
+    /// RTO.Initial for the peer: twice RTO.Min, at most RTO.Max.
     pub fn rto_initial(&self) -> Duration {
         (self.rto_min * 2).min(self.rto_max)
     }

@@ -21,7 +21,7 @@ use crate::{ECHO_PORT, build};
 pub enum Encapsulation {
     /// IP protocol 132; needs root.
     Raw,
-    /// UDP (RFC 6951).
+    /// Datagrams of UDP (RFC 6951).
     Udp {
         /// The UDP port of this peer.
         local: u16,
@@ -150,7 +150,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Output so far.
+    /// Output of the server's program so far, all lines.
     pub fn text(&self) -> String {
         self.process.text()
     }

@@ -22,7 +22,7 @@ const TICK: Duration = Duration::from_millis(20);
 pub struct Impairment {
     /// Probability that a packet is lost, in each direction and independently.
     pub loss: Probability,
-    /// Seed of the losses.
+    /// Seed by which the losses are drawn.
     pub seed: u64,
     /// Capture of everything before it is lost or sent on.
     pub capture: Option<Capture>,
@@ -48,9 +48,9 @@ impl Impairment {
 /// Packets that a relay carried and lost, in both directions together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RelayCounts {
-    /// Packets sent on.
+    /// Packets that the relay sent on.
     pub carried: u64,
-    /// Packets lost on purpose.
+    /// Packets that the relay dropped on purpose.
     pub lost: u64,
 }
 
@@ -74,7 +74,7 @@ struct Shared {
 struct Far(Mutex<(Arc<UdpSocket>, Option<Arc<UdpSocket>>)>);
 
 impl Far {
-    /// The socket for answers.
+    /// Socket on which answers to the client's last packet arrive.
     fn back(&self) -> Arc<UdpSocket> {
         self.lock().0.clone()
     }
@@ -203,7 +203,7 @@ impl Relay {
         self.address
     }
 
-    /// Counts so far.
+    /// Packets carried and lost until now.
     pub fn counts(&self) -> RelayCounts {
         RelayCounts {
             carried: self.shared.carried.load(Ordering::Relaxed),
@@ -246,7 +246,7 @@ const SCTP_PROTOCOL: i32 = 132;
 /// Socket that a relay reads.
 #[derive(Clone, Copy)]
 enum Wire {
-    /// SCTP packets in UDP.
+    /// Datagrams of UDP with an SCTP packet each.
     Udp,
     /// IPv4 packets, header and all.
     RawIp,

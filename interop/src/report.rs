@@ -11,7 +11,7 @@ use crate::plan::{EchoPlan, End};
 /// A client's view of one association, from its `RESULT` line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// Messages that came back.
+    /// Messages that the server sent back.
     pub echoes: usize,
     /// Bytes sent, and received back.
     pub bytes: u64,
@@ -69,9 +69,9 @@ impl Report {
 /// A server's view of one association, from its `SERVED` line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Served {
-    /// Messages echoed.
+    /// Messages sent back to the client.
     pub echoes: usize,
-    /// Bytes echoed.
+    /// Bytes of the messages sent back.
     pub bytes: u64,
     /// Whether the association ended by a completed shutdown.
     pub clean_shutdown: bool,

@@ -17,9 +17,9 @@ use crate::uml::Uml;
 /// A peer's report of its run as client, and what the relay did meanwhile.
 #[derive(Clone, Debug)]
 pub struct ClientRun {
-    /// Report of the peer.
+    /// Report of the peer's client program.
     pub report: Report,
-    /// Packets carried and lost.
+    /// Packets that the relay carried and lost meanwhile.
     pub relay: RelayCounts,
 }
 

@@ -7,14 +7,14 @@ use anyhow::{Result, bail, ensure};
 use crate::missing::{self, Missing};
 use crate::process::Process;
 
-/// The dissector.
+/// Installed tshark, the judge of captures.
 #[derive(Clone, Debug)]
 pub struct Tshark(PathBuf);
 
-/// Findings in a capture.
+/// Findings of tshark in a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// Packets that are SCTP.
+    /// Packets that tshark dissects as SCTP.
     pub packets: usize,
     /// Packets with DATA chunks that were in the capture before.
     pub retransmissions: usize,
@@ -88,7 +88,7 @@ const FIELDS: [&str; 6] = [
 ];
 /// `sctp.checksum.status` of a right checksum.
 const GOOD: &str = "1";
-/// `_ws.expert.severity` of an error.
+/// Value of `_ws.expert.severity` for an error.
 const EXPERT_ERROR: u64 = 0x0080_0000;
 
 impl Verdict {

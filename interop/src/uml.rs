@@ -18,7 +18,7 @@ use crate::relay::{Impairment, Relay, loopback_socket};
 use crate::report::{Report, Served};
 use crate::{ECHO_PORT, SCTP_UDP_PORT, build};
 
-/// Address of the guest.
+/// Address of the guest on its first wire.
 pub const GUEST: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 /// Address of this side of the guest's first wire, in the guest's [`Namespace`].
 pub const HOST: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);

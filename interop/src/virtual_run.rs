@@ -14,7 +14,7 @@ use crate::agent::{Agent, Observed, Part};
 use crate::capture::Capture;
 use crate::plan::EchoPlan;
 
-/// A stack of any kind.
+/// Stack of another implementation, chosen at run time.
 pub(crate) type AnyStack = Box<dyn Stack>;
 
 /// Round-trip time of the network in between.

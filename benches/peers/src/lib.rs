@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 /// Bytes that the application keeps on their way.
 const OUTSTANDING: u64 = 2 << 20;
 
-/// Nanoseconds of virtual time.
+/// Span of virtual time in nanoseconds.
 pub type Nanos = u64;
 
 const MILLISECOND: Nanos = 1_000_000;
@@ -25,7 +25,7 @@ pub trait Stack {
     /// The stack's name in the table.
     const NAME: &'static str;
 
-    /// Opens `count` associations.
+    /// Sets up a client and a server with `count` associations between them.
     fn new(count: usize) -> Self;
     /// The client sends a message on an association; false if the stack refuses.
     fn send(&mut self, association: usize, message: &bytes::Bytes) -> bool;

@@ -1,7 +1,7 @@
 //! Time from the start to the first message delivered, in virtual time: `make bench-set-up`.
 //!
 //! Round trip 100 ms, a message of 100 bytes that the client has from the start. SCTP with the
-//! default policy in plain and over DTLS (`secure`), QUIC (quinn) and TLS 1.3 over our TCP
+//! default policy unencrypted and over DTLS (`secure`), QUIC (quinn) and TLS 1.3 over our TCP
 //! (rustls), each with its own cryptography and certificate. The losses of a seed are those of its
 //! network; equal seeds give equal runs of each stack.
 
@@ -24,7 +24,7 @@ use crate::run::{PATIENCE, until};
 use crate::tls::Policy;
 use crate::world::{World, link};
 
-/// Runs of each cell.
+/// Number of runs of each cell.
 const RUNS: u64 = 1000;
 
 /// A stack, and how it does one run: the time of the message's arrival.

@@ -21,7 +21,7 @@ use tcp::{
 use crate::run::until;
 use crate::world::link;
 
-/// Policies of TCP.
+/// Recovery of TCP below TLS: the kernel's or ours.
 #[derive(Clone, Copy)]
 pub(crate) enum Policy {
     Linux,

@@ -82,7 +82,7 @@ impl Place {
     }
 }
 
-/// Numbers of one measurement.
+/// Numbers of one measurement, by which the proxies are compared.
 #[derive(Clone, Copy, Debug)]
 struct Numbers {
     messages_a_second: f64,
@@ -96,7 +96,7 @@ struct Numbers {
     latencies_us: [f64; 3],
 }
 
-/// Measures and prints.
+/// Measures all combinations of the plan, and prints the tables.
 pub fn run(plan: &Plan) -> Result<()> {
     let mut all = vec![Between::Nothing];
     all.extend(plan.threads.iter().map(|threads| Between::Edge(*threads)));

@@ -39,7 +39,7 @@ impl Probe {
         Probe(Arc::new(Mutex::new((no_latencies(), Threads::default()))))
     }
 
-    /// A message arrived.
+    /// Records the latency of a message, which begins with its time of sending.
     pub fn on_received(&self, message: &[u8]) {
         let Some(sent) = message.first_chunk() else { return };
         let latency = now().saturating_sub(u64::from_be_bytes(*sent));

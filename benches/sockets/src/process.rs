@@ -9,10 +9,10 @@ use crate::Result;
 pub struct Mark {
     /// Messages since the mark before.
     pub messages: u64,
-    /// Processor time, in nanoseconds.
+    /// Processor time in user mode, in nanoseconds.
     pub user: u64,
     pub system: u64,
-    /// Bytes in memory.
+    /// Resident memory in bytes.
     pub resident: u64,
     /// p50, p99 and p99.9 of the messages, in nanoseconds.
     pub latencies: [u64; 3],

@@ -47,7 +47,7 @@ pub fn spread(numbers: impl Iterator<Item = f64>) -> (f64, f64, f64) {
     (least, results::median(all).unwrap_or(f64::NAN), greatest)
 }
 
-/// Numbers of one measurement.
+/// Numbers of one measurement, by which transports are compared.
 #[derive(Clone, Copy, Debug)]
 struct Numbers {
     messages_a_second: f64,
@@ -58,7 +58,7 @@ struct Numbers {
     busiest_us: f64,
 }
 
-/// Measures and prints.
+/// Measures all combinations of the plan, and prints the tables.
 pub fn run(plan: &Plan) -> Result<()> {
     let transports = match plan.transport.is_empty() {
         true => Transport::value_variants(),

@@ -27,7 +27,7 @@ pub struct Plan {
     /// Milliseconds between two messages of an association.
     #[arg(long, default_value_t = 1_000)]
     interval_ms: u64,
-    /// Transport of the messages: thinstream in plain or encrypted.
+    /// Transport of the messages: thinstream, encrypted or not.
     #[arg(long, default_value = "plain")]
     transport: Transport,
 }

@@ -26,7 +26,7 @@ pub enum Transport {
     Tcp,
     /// quinn, encrypting: a stream of each connection.
     Quinn,
-    /// thinstream in plain.
+    /// thinstream without encryption.
     Plain,
     /// thinstream, encrypting.
     Encrypted,

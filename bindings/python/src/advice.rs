@@ -10,7 +10,7 @@ use pyo3::sync::PyOnceLock;
 /// Number of kinds of events.
 pub(crate) const EVENTS: usize = 10;
 
-/// Kinds of events.
+/// Kinds of events that an advisor can define a method for.
 #[derive(Clone, Copy)]
 pub(crate) enum Heard {
     Sent,
@@ -54,7 +54,7 @@ impl Heard {
         }
     }
 
-    /// Name of the class.
+    /// Name of the event's class in `thinstream.advice`.
     fn class(self) -> &'static str {
         match self {
             Heard::Sent => "Sent",
@@ -87,7 +87,7 @@ impl Heard {
     }
 }
 
-/// Classes of `thinstream.advice`.
+/// Classes of `thinstream.advice`, looked up once.
 pub(crate) struct Words {
     pub(crate) advisor: Py<PyAny>,
     pub(crate) flow: Py<PyAny>,
@@ -225,19 +225,19 @@ fn span(given: &Bound<'_, PyAny>) -> PyResult<Duration> {
     }
 }
 
-/// A unit in flight.
+/// A unit in flight, as an advisor sees it.
 #[pyclass(frozen, module = "thinstream._native")]
 pub(crate) struct Unit(UnitInFlight);
 
 #[pymethods]
 impl Unit {
-    /// Number of the unit.
+    /// Number of the unit in the ledger, from 0.
     #[getter]
     fn unit(&self) -> u64 {
         self.0.unit
     }
 
-    /// Bytes of data.
+    /// Bytes of user data in the unit.
     #[getter]
     fn bytes(&self) -> u32 {
         self.0.bytes
@@ -249,7 +249,7 @@ impl Unit {
         self.0.sent_at.as_secs_f64()
     }
 
-    /// Number of transmissions.
+    /// Number of times that the unit was sent.
     #[getter]
     fn transmissions(&self) -> u8 {
         self.0.transmissions

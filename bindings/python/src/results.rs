@@ -124,7 +124,7 @@ impl Results {
         open.write_tables(&self.plan, shard, around).map(drop).map_err(errors::folder)
     }
 
-    /// Number of finished runs.
+    /// Number of runs that are finished.
     #[getter]
     fn finished(&self) -> u64 {
         engine::count(&self.finished)

@@ -244,7 +244,7 @@ impl Collector {
         })
     }
 
-    /// Number of finished runs.
+    /// Number of runs whose results were collected.
     #[getter]
     fn finished(&self) -> PyResult<usize> {
         self.with(|store| Ok(store.finished.len()))

@@ -125,7 +125,7 @@ impl Table {
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 
-    /// Number of rows.
+    /// Number of rows, as Arrow calls it.
     #[getter]
     fn num_rows(&self) -> usize {
         self.batch.num_rows()
@@ -141,7 +141,7 @@ impl Table {
         self.batch.schema().fields().iter().map(|field| field.name().clone()).collect()
     }
 
-    /// The values of a column.
+    /// Python's values of the column, one for each row; `KeyError` if there is none of this name.
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
         let Some(array) = self.batch.column_by_name(name) else {
             let known = self.column_names().join(", ");
@@ -199,7 +199,7 @@ impl Table {
         format!("<thinstream.Table of {} rows: {names}>", self.batch.num_rows())
     }
 
-    /// Rows as tuples.
+    /// Iterates the rows, each a tuple with a value for each column.
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let columns: Vec<_> =
             self.batch.columns().iter().map(|array| values(py, array)).collect::<PyResult<_>>()?;

@@ -1,4 +1,4 @@
-//! Packet captures.
+//! Packet captures and their analysis.
 
 use std::collections::BTreeSet;
 use std::fs::File;

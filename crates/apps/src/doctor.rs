@@ -17,11 +17,11 @@ pub use place::Place;
 /// The findings about a machine, and what its kernel's TCP can do.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Diagnosis {
-    /// Version of the command.
+    /// Version of the command, as in its manifest.
     pub version: &'static str,
     /// Operating system and processor that the command was built for, and the kernel's release.
     pub system: String,
-    /// Abilities of the machine.
+    /// Abilities of the machine, one finding for each feature.
     pub findings: Vec<Finding>,
     /// Settings of the kernel that help thin streams, and their measured effect.
     pub kernel_tcp: KernelTcp,
@@ -41,7 +41,7 @@ pub struct KernelTcp {
 /// One thing that a machine can do or cannot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// Subject, such as UDP.
+    /// Feature that was looked at, such as UDP.
     pub about: &'static str,
     /// Whether the feature is available.
     pub state: State,
@@ -53,11 +53,11 @@ pub struct Finding {
     pub remedy: Option<String>,
 }
 
-/// Whether something is there.
+/// Availability of a feature on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// Available without limits.
+    /// Available without limits: nothing to be done.
     Good,
     /// Less than there could be.
     Limited,

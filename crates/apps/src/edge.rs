@@ -70,11 +70,11 @@ pub enum EdgeError {
     /// Two services listen at the same place.
     #[error("service {service}: cannot listen at {address}: {source}")]
     Listen {
-        /// Name of the service.
+        /// Name of the service, or its place if it has none.
         service: String,
         /// Address and port given for the service.
         address: SocketAddr,
-        /// Reason of the stack.
+        /// Reason for which the stack does not listen.
         source: tcp::ListenError,
     },
     /// The metrics cannot be served.
@@ -100,7 +100,7 @@ pub enum EdgeNotice {
     /// The edge is up: the device's name, the rules by which clients outside reach it, and whether
     /// those were applied.
     Ready {
-        /// Name of the device.
+        /// Name of the TUN device, which the system may have chosen.
         device: String,
         /// Address at which metrics are served.
         metrics: Option<SocketAddr>,
@@ -114,7 +114,7 @@ pub enum EdgeNotice {
     /// The process that holds the rules has ended, and they could not be made again. That is tried
     /// again each [`EdgeOptions::interval`].
     RulesLost {
-        /// Reason, as a sentence.
+        /// Reason, as a sentence for the user.
         why: String,
     },
     /// The process that holds the rules had ended; they are in force again.
@@ -234,18 +234,18 @@ fn possible() -> usize {
     usize::try_from(files.saturating_sub(OWN).max(1)).unwrap_or(usize::MAX)
 }
 
-/// An edge at work.
+/// An edge at work: its tasks, rules and figures.
 struct Running {
     /// Rules; they are to go first.
     rules: Kept,
-    /// Connections at a time.
+    /// Most connections at a time, of all services.
     most: usize,
     registry: Arc<Registry>,
     /// The tasks of each shard.
     crews: JoinSet<io::Result<()>>,
     /// Closed once they are to end.
     end: Arc<Semaphore>,
-    /// The server of metrics.
+    /// Tasks beside those of shards: the server of metrics.
     others: JoinSet<()>,
     /// The survey that the next status is made of.
     surveys: JoinSet<EdgeStatus>,
@@ -295,7 +295,7 @@ impl Running {
         self.others.spawn(metrics::serve(listener, self.registry.clone()));
     }
 
-    /// Works until `stop`.
+    /// Watches rules, shards and figures until `stop`; fails once a shard has ended.
     async fn run_while(
         &mut self,
         options: &EdgeOptions,

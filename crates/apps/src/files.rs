@@ -165,7 +165,7 @@ impl PacketFile {
         Some(Box::new(Arc::clone(capture)))
     }
 
-    /// Ends the file.
+    /// Ends the capture and its file; the error names the path.
     pub(crate) fn finish(self) -> Result<(), FileError> {
         let Some((path, capture)) = self.open else { return Ok(()) };
         let finished = lock(&capture).take().map_or(Ok(()), Capture::finish);

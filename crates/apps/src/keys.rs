@@ -27,9 +27,9 @@ pub enum KeyError {
         path.display()
     )]
     Readable {
-        /// The file.
+        /// Path of the key file.
         path: PathBuf,
-        /// Bits of its permissions.
+        /// Permission bits of the file, of which others have some.
         mode: u32,
     },
     /// There is a file where a new key should be.
@@ -38,7 +38,7 @@ pub enum KeyError {
     /// The file's contents are not those of such a file.
     #[error("\"{}\": {wrong}", path.display())]
     Content {
-        /// The file.
+        /// Path of the file whose contents are wrong.
         path: PathBuf,
         /// The fault, with its line.
         wrong: String,
@@ -46,7 +46,7 @@ pub enum KeyError {
     /// No file was named, and there is no folder of the user's.
     #[error("no place for {what}: neither {wanted} is set; name a file with {option}")]
     NoHome {
-        /// Purpose of the file.
+        /// Purpose of the file, for the message.
         what: &'static str,
         /// The variables of the environment.
         wanted: &'static str,
@@ -218,7 +218,7 @@ pub fn read_client_authority(path: &Path) -> Result<Trust, KeyError> {
 /// Evidence by which a client recognizes its server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerKey {
-    /// The server has this fingerprint.
+    /// The key with this fingerprint, and no other.
     Known(Fingerprint),
     /// A certificate of an authority for its name.
     Authority {
@@ -230,7 +230,7 @@ pub enum ServerKey {
     /// The key beside its name in a list to which a new name is added with the first key that it
     /// proves.
     FirstUse {
-        /// The list.
+        /// Path of the list of known peers.
         file: PathBuf,
         /// Name by which the user calls the server: a host and a port.
         name: String,

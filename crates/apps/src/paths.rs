@@ -10,25 +10,25 @@ use thinstream::{
 /// A path of an association in the end.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PathReport {
-    /// The peer's address.
+    /// IP address of the peer, with the UDP port if there is one.
     pub remote: String,
     /// The local address; none if the system chose it.
     pub local: Option<String>,
     /// `unconfirmed`, `active`, `potentially failed` or `inactive`.
     pub state: &'static str,
-    /// Whether it is the primary path.
+    /// Whether SCTP prefers the path for new data (RFC 9260, section 6.4).
     pub primary: bool,
     /// Whether new data takes it.
     pub carries_data: bool,
     /// Smoothed round-trip time, in milliseconds.
     pub srtt_ms: Option<f64>,
-    /// Retransmission timeout, in milliseconds.
+    /// Retransmission timeout in force, in milliseconds.
     pub rto_ms: f64,
-    /// Packets with DATA sent.
+    /// Packets with DATA chunks that were sent on the path.
     pub data_packets: u32,
     /// Packets sent with nothing but redundant copies.
     pub redundant_packets: u32,
-    /// HEARTBEATs sent.
+    /// HEARTBEAT chunks sent on the path.
     pub heartbeats: u32,
 }
 

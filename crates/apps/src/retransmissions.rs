@@ -24,7 +24,7 @@ pub struct Retransmissions {
     pub second: u64,
     /// Retransmissions of chunks that had been retransmitted twice.
     pub third: u64,
-    /// Fourth and later retransmissions.
+    /// Retransmissions of chunks that had been retransmitted three times or more.
     pub more: u64,
 }
 

@@ -42,7 +42,7 @@ use source::Source;
 /// Options of a client: messages, peer, transport.
 #[derive(Clone, Debug)]
 pub struct SendOptions {
-    /// The server.
+    /// Address of the server, tried first.
     pub to: SocketAddr,
     /// An address of the other family that the server's name has, too: tried where `to` does not
     /// answer soon.
@@ -52,15 +52,15 @@ pub struct SendOptions {
     /// Addresses to send from, those of all paths of a multihomed client; none leaves it to the
     /// system.
     pub local: Vec<SocketAddr>,
-    /// Encapsulation of packets.
+    /// Encapsulation of packets: in UDP, or directly in IP.
     pub encapsulation: Encapsulation,
     /// Key by which the server knows this client; without one, a new key serves until the client
     /// ends.
     pub identity: Option<Identity>,
-    /// Evidence by which this client recognizes the server; none for packets in plain alone, which
-    /// prove no key.
+    /// Evidence by which this client recognizes the server; none for unencrypted packets alone,
+    /// which prove no key.
     pub server: Option<ServerKey>,
-    /// The server's SCTP port.
+    /// SCTP port of the server.
     pub sctp_port: u16,
     /// Messages by each association: when they are due, their sizes, and how many.
     pub messages: Messages,
@@ -72,7 +72,7 @@ pub struct SendOptions {
     pub ordered: bool,
     /// Name of the policy, for reports.
     pub policy_name: String,
-    /// Recovery of this side.
+    /// Policy by which this side recovers.
     pub policy: Arc<RecoveryPolicy>,
     /// Further options of associations: switchover, heartbeats, extensions. Policy and streams are
     /// those of the fields above.
@@ -104,11 +104,11 @@ pub struct SendOptions {
 /// Source of a client's messages.
 #[derive(Clone, Debug)]
 pub enum Messages {
-    /// Measuring messages.
+    /// Measuring messages, which carry their time and number.
     Workload {
         /// Number, sizes and times of the messages.
         plan: WorkloadPlan,
-        /// Chooses phase and intervals.
+        /// Seed by which phase and intervals are chosen.
         seed: u64,
     },
     /// Measuring messages with the times and sizes of a recording.
@@ -122,15 +122,15 @@ pub enum Messages {
     },
     /// Messages of the user's own.
     Given {
-        /// Source of the messages.
+        /// File or standard input that the messages are read from.
         input: Input,
         /// Rule that separates one message from the next.
         framing: Framing,
         /// Times at which messages are due; none: as soon as each is read.
         arrivals: Option<Arrivals>,
-        /// Most messages to send.
+        /// Most messages to send, or the time for it.
         limit: Limit,
-        /// Chooses phase and intervals.
+        /// Seed by which phase and intervals are chosen.
         seed: u64,
     },
 }

@@ -27,19 +27,19 @@ use crate::files::{EventFile, FileError, PacketFile, SharedEventFile, lock, unwr
 use crate::notice::Notice;
 use client::{Client, Totals};
 
-/// Options of a server.
+/// Options of a server: addresses, keys, clients and transport.
 #[derive(Clone, Debug)]
 pub struct ServeOptions {
     /// Addresses to listen at, one or the several of a multihomed server; port 0 selects a free
     /// port.
     pub listen: Vec<SocketAddr>,
-    /// Encapsulation of packets.
+    /// Encapsulation of packets: in UDP, or directly in IP.
     pub encapsulation: Encapsulation,
     /// Key by which clients know the server; without one, a new key serves until the server ends.
     pub identity: Option<Identity>,
     /// Clients that it serves, as far as they prove keys.
     pub clients: Trust,
-    /// SCTP port of the server.
+    /// SCTP port at which it listens.
     pub sctp_port: u16,
     /// Whether messages are sent back.
     pub echo: bool,
@@ -47,7 +47,7 @@ pub struct ServeOptions {
     pub streams: u16,
     /// Name of the policy, for reports.
     pub policy_name: String,
-    /// Recovery of its associations.
+    /// Policy by which its associations recover.
     pub policy: Arc<RecoveryPolicy>,
     /// Further options of associations: switchover, heartbeats, extensions. Policy and streams are
     /// those of the fields above.
@@ -114,7 +114,7 @@ pub enum ServeError {
     /// A file cannot be written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The socket failed.
+    /// The endpoint's socket failed.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
 }
@@ -131,7 +131,7 @@ pub async fn serve(
     serve_until(options, notice, |_| (), crate::signals::interrupted()).await
 }
 
-/// Addresses as one text.
+/// Addresses and ports, separated by commas.
 pub(crate) fn addresses(all: &[SocketAddr]) -> String {
     all.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
@@ -257,7 +257,7 @@ impl Refused {
     }
 }
 
-/// A running server.
+/// A running server, until it is told to stop.
 struct Server<'a> {
     options: &'a ServeOptions,
     clock: Clock,

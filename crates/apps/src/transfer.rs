@@ -17,7 +17,7 @@ pub struct TransferReport {
     pub retransmissions: Retransmissions,
     /// Retransmissions that the peer reported to have been needless.
     pub spurious: u64,
-    /// Expiries of retransmission timers.
+    /// Expiries of retransmission timers, T3-rtx of all paths.
     pub timeouts: u64,
     /// SCTP packets sent for the association.
     pub packets_sent: u64,
@@ -130,7 +130,7 @@ pub(crate) fn latency_line(summary: &LatencySummary) -> String {
     )
 }
 
-/// A table of names and values.
+/// Two columns of text, names at the left and values at the right.
 pub(crate) struct Rows(Table);
 
 impl Default for Rows {

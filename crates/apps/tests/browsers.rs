@@ -15,7 +15,7 @@ const OFFER: &str = "v=0\r\no=- 1 2 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\na=group:
 const SDP: &str = "application/sdp";
 const JSON: &str = "application/json";
 
-/// A running server.
+/// Starts a server of the page; returns its address.
 async fn server() -> SocketAddr {
     let listen = "127.0.0.1:0".parse().unwrap();
     let options = BrowsersOptions { listen, setting: Setting::default() };
@@ -44,7 +44,7 @@ async fn ask(server: SocketAddr, request: &str, content: &str, body: &str) -> (u
     (status.parse().unwrap(), body.to_owned())
 }
 
-/// A setting, as JSON.
+/// A setting as JSON, in the units of the page.
 fn set(delay_ms: u32, loss_percent: &str, interval_ms: u32) -> String {
     format!(
         r#"{{"delay_ms":{delay_ms},"loss_percent":{loss_percent},"interval_ms":{interval_ms}}}"#

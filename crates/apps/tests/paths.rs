@@ -14,7 +14,7 @@ use base::Duration;
 use lab::{Arrivals, Limit, WorkloadPlan};
 use thinstream::{AssociationOptions, RecoveryPolicy, Redundancy, SwitchoverPolicy, new_identity};
 
-/// One way, each path.
+/// One-way delay of each path.
 const DELAY: Duration = Duration::from_millis(20);
 /// Due every 50 ms, so that the first path dies in the middle.
 const MESSAGES: u64 = 80;

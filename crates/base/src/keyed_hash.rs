@@ -12,7 +12,7 @@ use crate::random::RandomStream;
 pub struct HashKey([u8; 16]);
 
 impl core::fmt::Debug for HashKey {
-    /// Secrets are not printed.
+    /// Writes the type's name only, so that no log shows the secret.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str("HashKey")
     }
@@ -27,7 +27,7 @@ impl HashKey {
         HashKey(key)
     }
 
-    /// The hash of `bytes`.
+    /// SipHash-2-4 of `bytes`, unpredictable without the key.
     pub fn hash(&self, bytes: &[u8]) -> u64 {
         SipHasher24::new_with_key(&self.0).hash(bytes)
     }

@@ -18,14 +18,14 @@ use crate::time::Instant;
 /// Explicit congestion notification codepoint of the IP header (RFC 3168).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Ecn {
-    /// Not ECN-capable.
+    /// Not ECN-capable: a congested router drops the packet.
     #[default]
     NotEct,
-    /// ECN-capable, ECT(0).
+    /// ECN-capable, ECT(0): the codepoint that RFC 8311 leaves to classic congestion control.
     Ect0,
-    /// ECN-capable, ECT(1).
+    /// ECN-capable, ECT(1): the codepoint of L4S (RFC 9331).
     Ect1,
-    /// Congestion experienced.
+    /// Congestion experienced: a router marked the packet instead of dropping it.
     Ce,
 }
 
@@ -111,7 +111,7 @@ pub enum IcmpError {
 pub struct Icmp<'a> {
     /// The address that it left from, if the driver knows: the source in the quoted IP header.
     pub local: Option<IpAddr>,
-    /// Destination of the datagram.
+    /// Destination of the datagram that the error quotes.
     pub remote: SocketAddr,
     /// Kind of the reported error.
     pub error: IcmpError,
@@ -130,8 +130,8 @@ pub struct Datagram {
     /// [`TransmitBuffer::tail`]); mostly empty.
     pub tail: Bytes,
     /// Whether the driver vouches that the bytes are those that were sent: a network card has
-    /// verified them, or they never were on a wire. The machine does not look at the checksum
-    /// then, which need not even be right.
+    /// verified them, or they were handed over in memory. The machine then ignores the checksum,
+    /// which may be wrong.
     pub verified: bool,
 }
 
@@ -146,7 +146,7 @@ impl Datagram {
         self.head.len() + self.tail.len()
     }
 
-    /// Whether there is not a byte in it.
+    /// Whether both head and tail are empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -202,7 +202,7 @@ impl TransmitBuffer for Vec<u8> {
 pub struct GatheredBuffer {
     /// The first bytes of the datagram: headers, and payload that is not gathered.
     pub head: Vec<u8>,
-    /// The bytes that follow.
+    /// Payload that continues the head, by reference; empty where all is in the head.
     pub tail: Bytes,
 }
 
@@ -251,10 +251,10 @@ pub trait Holder {
     /// The machine that it holds: `dyn Machine` where it is one of several.
     type Held: Machine + ?Sized;
 
-    /// The machine, to ask.
+    /// The machine by shared reference, for its deadlines and state.
     fn held(&self) -> &Self::Held;
 
-    /// The machine, to drive.
+    /// The machine by exclusive reference, for its inputs and outputs.
     fn held_mut(&mut self) -> &mut Self::Held;
 }
 

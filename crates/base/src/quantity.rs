@@ -6,7 +6,7 @@ use core::str::FromStr;
 use crate::parse::{ParseQuantityError, split_number};
 use crate::time::Duration;
 
-/// A number of bytes.
+/// A length, size or limit in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ByteCount(pub u64);
 

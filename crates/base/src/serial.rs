@@ -17,7 +17,7 @@ macro_rules! serial_number {
                 Self(self.0.wrapping_add(count))
             }
 
-            /// The next number, wrapping.
+            /// The number that follows, 0 after the largest.
             pub const fn next(self) -> Self {
                 self.advance(1)
             }

@@ -51,7 +51,7 @@ impl Instant {
         Instant::from_nanos(millis.saturating_mul(1_000_000))
     }
 
-    /// Nanoseconds since the origin.
+    /// Nanoseconds since the driver's origin.
     pub const fn as_nanos(self) -> u64 {
         self.0.get() - 1
     }
@@ -89,14 +89,14 @@ impl Instant {
 }
 
 impl Default for Instant {
-    /// The driver's origin.
+    /// The origin of the driver's clock.
     fn default() -> Self {
         Instant::ZERO
     }
 }
 
 impl Duration {
-    /// No time at all.
+    /// The empty span, 0 ns.
     pub const ZERO: Duration = Duration(0);
     /// The longest span, 2^64 - 1 ns, some 584 years.
     pub const MAX: Duration = Duration(u64::MAX);

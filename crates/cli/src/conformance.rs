@@ -53,7 +53,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// `NAME` or `NAME=VALUE`.
+/// A definition of a script's variable, `NAME` or `NAME=VALUE`.
 #[derive(Clone, Debug, PartialEq)]
 struct Define(String, Option<String>);
 

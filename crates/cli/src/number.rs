@@ -40,7 +40,7 @@ pub(crate) fn some_shards(text: &str) -> Result<NonZeroUsize, String> {
     Ok(NonZeroUsize::new(number).unwrap_or(NonZeroUsize::MIN))
 }
 
-/// A duration above zero.
+/// Reads a duration above zero, such as `50ms`.
 pub(crate) fn some_time(text: &str) -> Result<Duration, ParseQuantityError> {
     let duration = text.parse::<Duration>()?;
     match duration > Duration::ZERO {

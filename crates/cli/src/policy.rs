@@ -75,7 +75,7 @@ impl<P: OfProtocol> clap::Args for Overrides<P> {
     }
 }
 
-/// The option of a field.
+/// Command-line option that sets a field of the policy.
 fn option(field: &'static Field) -> Arg {
     let read = |text: &str| field.check(text).map(|()| text.to_owned());
     let option = Arg::new(field.name)
@@ -163,7 +163,7 @@ pub(crate) fn tcp_preset(text: &str) -> Result<NamedPolicy, String> {
     find(Protocol::Tcp, text)
 }
 
-/// `what`, with the names of the presets that `protocol` has.
+/// A help text, followed by the presets of the transport.
 pub(crate) fn with_presets(what: &str, protocol: Protocol) -> String {
     let names: Vec<_> = protocol.presets().iter().map(|(name, _)| *name).collect();
     format!("{what}: {}", names.join(", "))

@@ -14,11 +14,11 @@ pub(crate) struct Security {
     /// certificate that an authority signed for it (PEM).
     #[arg(long, value_name = "FILE", conflicts_with = "plain")]
     pub(crate) key: Option<PathBuf>,
-    /// Send in plain, for peers without encryption. Anyone on the path can read and change the
+    /// Send unencrypted, for peers without encryption. Anyone on the path can read and change the
     /// traffic.
     #[arg(long)]
     pub(crate) plain: bool,
-    /// Directly over IP (protocol 132) instead of UDP, in plain; needs --plain, and root or
+    /// Directly over IP (protocol 132) instead of UDP, unencrypted; needs --plain, and root or
     /// CAP_NET_RAW.
     #[arg(long, help_heading = "Connection")]
     pub(crate) raw_ip: bool,

@@ -239,7 +239,7 @@ impl Shown {
         failures.finish()
     }
 
-    /// The report as text.
+    /// Report as text, by the tables and sums that were asked for.
     fn text(&self, report: &Report, table: impl Fn(&Report) -> String) -> String {
         let mut text = match self.aggregated_only {
             true => tables::head(report),

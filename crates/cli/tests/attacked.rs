@@ -13,7 +13,7 @@ use interop::attack::resident;
 use interop::available;
 use support::{LIMIT, served, thinstream};
 
-/// Datagrams of each flood.
+/// Number of datagrams of each flood.
 const FLOOD: usize = 20_000;
 /// Bytes by which a process may grow under a flood.
 const GROWTH: u64 = 48 << 20;

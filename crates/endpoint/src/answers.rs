@@ -70,7 +70,7 @@ impl Answers {
         self.push_for(None, emit)
     }
 
-    /// Does as [`Answers::push`], for the host `origin` alone.
+    /// [`Answers::push`] for datagrams to the host `origin` alone.
     #[must_use]
     pub fn push_for(
         &mut self,

@@ -10,7 +10,7 @@ pub trait Census: fmt::Debug + Send + Sync {
     /// Takes a place, if fewer than `most` are taken.
     fn take_place(&self, most: usize) -> bool;
 
-    /// Gives a place back.
+    /// Gives back a place that [`Census::take_place`] took.
     fn give_place(&self);
 
     /// Counts a member of `host`, if fewer than `most` of it are counted.

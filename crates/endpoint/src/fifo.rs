@@ -23,7 +23,7 @@ impl<T> Fifo<T> {
         self.first.is_none()
     }
 
-    /// Adds the last entry.
+    /// Appends an entry; one alone needs no allocation.
     #[inline]
     pub fn push_back(&mut self, entry: T) {
         match self.first {

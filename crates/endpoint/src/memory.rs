@@ -58,10 +58,10 @@ impl MemoryLimits {
     }
 }
 
-/// Scarcity of memory.
+/// Scarcity of the memory that an endpoint's members share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MemoryState {
-    /// There is enough memory.
+    /// Less is held than [`MemoryLimits::pressure`]: nothing is reclaimed.
     #[default]
     Ease,
     /// Memory is scarce: see [`MemoryLimits::pressure`].
@@ -71,7 +71,7 @@ pub enum MemoryState {
 }
 
 impl MemoryState {
-    /// Name in reports.
+    /// Lower-case word for reports and statistics.
     pub fn name(self) -> &'static str {
         match self {
             MemoryState::Ease => "ease",

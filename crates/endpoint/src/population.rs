@@ -62,7 +62,7 @@ impl Membership {
     }
 }
 
-/// Counted members by host.
+/// The members that count towards the limit of a host, and the order in which they make room.
 #[derive(Debug)]
 pub struct Population {
     /// Most members of a host, including those of other endpoints in the census.

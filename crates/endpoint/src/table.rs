@@ -42,13 +42,13 @@ impl<T> Default for Table<T> {
 }
 
 impl<T> Table<T> {
-    /// Number of existing members.
+    /// Number of members in the table; free rows are not counted.
     #[inline]
     pub fn len(&self) -> usize {
         self.rows.len() - self.free.len()
     }
 
-    /// Whether no member exists.
+    /// Whether every row is free.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -59,7 +59,8 @@ impl<T> Table<T> {
         self.rows.len()
     }
 
-    /// Adds a member.
+    /// Puts a member into a free row, or into a new one, and returns its name, which no other
+    /// member ever had.
     pub fn insert(&mut self, member: T) -> Name {
         let member = Some(Box::new(member));
         if let Some(row) = self.free.pop() {

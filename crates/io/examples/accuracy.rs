@@ -13,7 +13,7 @@ use results::text_table::Table;
 const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 const SAMPLES: u64 = 2_000;
 
-/// Adds quantiles of `samples`.
+/// Adds a row with the median, 90 %, 99 %, 99.9 % and the maximum of `samples`, in microseconds.
 fn report(table: &mut Table, name: &str, mut samples: Vec<Duration>) {
     samples.sort_unstable();
     let quantile =

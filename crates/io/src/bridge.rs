@@ -15,7 +15,7 @@ const BUFFER: usize = 66_000;
 /// Packets read from one end before the other gets its turn.
 const BURST: usize = 64;
 
-/// A whole IP packet.
+/// The bytes of an IP packet, header included, as a link carries them.
 #[derive(Clone, Debug)]
 struct Whole(Vec<u8>);
 

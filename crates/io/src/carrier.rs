@@ -203,7 +203,7 @@ impl RecvBatch {
         self.datagrams.push_back((meta, datagram));
     }
 
-    /// Adds ICMP errors.
+    /// Adds ICMP errors that the socket's error queue reported.
     #[cfg(target_os = "linux")]
     pub(crate) fn push_icmp(&mut self, reports: VecDeque<IcmpReport>) {
         self.icmp.extend(reports);
@@ -236,17 +236,18 @@ impl RecvBatch {
     }
 }
 
-/// Counters of a carrier.
+/// Datagrams and bytes that a carrier has sent and received, and the system's refusals, since it
+/// was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CarrierStatistics {
     /// Datagrams that the system accepted for sending.
     pub datagrams_sent: u64,
-    /// Bytes of their payload.
+    /// Bytes of their payload, without UDP and IP headers.
     pub bytes_sent: u64,
     /// Datagrams read from the socket.
     pub datagrams_received: u64,
-    /// Bytes of their payload.
+    /// Bytes of their payload, without UDP and IP headers.
     pub bytes_received: u64,
     /// Datagrams that the system refused to send.
     pub send_errors: u64,
@@ -377,7 +378,7 @@ fn is_passing_number(_error: &io::Error) -> bool {
 /// Reason for which a socket could not be opened; names the address.
 #[derive(Debug)]
 pub struct BindError {
-    /// `UDP` or `raw IP`.
+    /// `UDP` or `raw IP`, for the message of the error.
     pub(crate) protocol: &'static str,
     pub(crate) address: SocketAddr,
     pub(crate) source: io::Error,
@@ -389,7 +390,7 @@ impl BindError {
         BindError { protocol, address, source }
     }
 
-    /// The requested address.
+    /// The address that the caller asked to bind to.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

@@ -36,7 +36,7 @@ impl Clock {
         }
     }
 
-    /// The current instant.
+    /// Time since the origin at which the clock was made.
     pub fn now(&self) -> Instant {
         Instant::ZERO + Duration::from(self.origin.elapsed())
     }

@@ -35,7 +35,7 @@ use statistics::Recorder;
 pub struct EmulatorConfig {
     /// Address to which clients send; port 0 means a free one.
     pub listen: SocketAddr,
-    /// Address of the server.
+    /// Address of the server to which the clients' datagrams are forwarded.
     pub forward: SocketAddr,
     /// Local address of the sockets towards the server, each with a free port. The unspecified
     /// address lets the system choose; on the paths of a multihomed association it must differ.
@@ -73,7 +73,7 @@ impl EmulatorConfig {
 /// A datagram on an emulated link, which a [`netsim::link::LossOracle`] may inspect.
 #[derive(Clone, Debug)]
 pub struct RelayPacket {
-    /// The UDP payload.
+    /// Payload of the UDP datagram, without headers.
     pub datagram: Bytes,
     /// ECN codepoint, which is passed on.
     pub ecn: Ecn,
@@ -108,7 +108,8 @@ struct Client {
     address: SocketAddr,
     /// The address at which its first datagram arrived; replies leave from there.
     local: SocketAddr,
-    /// Socket towards the server.
+    /// Socket towards the server, one for each client, so that the server can tell the clients
+    /// apart.
     upstream: UdpCarrier,
 }
 
@@ -236,7 +237,7 @@ impl Emulator {
         self.relay.listener.local_addr()
     }
 
-    /// Statistics so far.
+    /// Counters and lateness of both directions since the emulator began, and its clients.
     pub fn statistics(&self) -> EmulatorStatistics {
         let state = self.relay.lock();
         let [up, down] = &state.lanes;

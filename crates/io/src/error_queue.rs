@@ -136,7 +136,7 @@ mod tests {
         queue.drain().pop_front().expect("nothing was read")
     }
 
-    /// A socket, and its address.
+    /// Opens a UDP socket that does not block, at a free port.
     fn bind(any: SocketAddr) -> io::Result<(Socket, SocketAddr)> {
         let socket = Socket::new(Domain::for_address(any), Type::DGRAM, None)?;
         socket.set_nonblocking(true)?;

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// A socket of any kind.
+/// Trait of sockets on this system, so that the functions below have one signature.
 #[cfg(target_os = "linux")]
 pub(crate) use std::os::fd::AsFd as Socket;
 #[cfg(not(target_os = "linux"))]

@@ -116,7 +116,8 @@ mod linux {
     /// too short the program returns 0.
     fn by_tag(sockets: u32) -> Vec<sock_filter> {
         const SACK: u32 = 3;
-        /// Places in the packet.
+        /// Offset in the packet, in bytes: first that of the verification tag, then that of the
+        /// first chunk's type.
         const TAG: u32 = 4;
         const CHUNK_TYPE: u32 = 12;
         let (remainder, answer) = (compute(libc::BPF_MOD, sockets), answer());

@@ -55,7 +55,7 @@ impl<T> Mailboxes<T> {
         }
     }
 
-    /// Number of machines.
+    /// Number of machines that share the mailboxes, one for each shard.
     pub fn count(&self) -> usize {
         self.boxes.len()
     }
@@ -100,7 +100,7 @@ impl<T> Mailboxes<T> {
         parcel
     }
 
-    /// Counters so far.
+    /// Parcels handed over and dropped since the mailboxes were made.
     pub fn statistics(&self) -> HandOverStatistics {
         HandOverStatistics {
             handed_over: self.handed_over.load(Ordering::Relaxed),

@@ -59,7 +59,7 @@ mod unix {
             self.0.try_io(Interest::READABLE, |_| call())
         }
 
-        /// Makes a sending call.
+        /// Makes a sending call as it is: the socket is registered for reading only.
         pub(crate) fn try_send<R>(&self, call: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
             call()
         }
@@ -134,7 +134,7 @@ mod other {
             self.0.try_io(Interest::READABLE, call)
         }
 
-        /// Makes a sending call.
+        /// Makes a sending call; if it would block, the next room is reported.
         pub(crate) fn try_send<R>(&self, call: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
             self.0.try_io(Interest::WRITABLE, call)
         }

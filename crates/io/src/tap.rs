@@ -44,7 +44,7 @@ impl<W: Write> PcapTap<W> {
         self.write(now, source, transmit.remote, transmit.ecn, datagram);
     }
 
-    /// Writes a datagram that is received.
+    /// Writes a received datagram as a packet from `meta.remote` to `meta.local`.
     pub fn on_received(&mut self, now: Instant, meta: &DatagramMeta, datagram: &[u8]) {
         self.write(now, meta.remote, meta.local, meta.ecn, datagram);
     }

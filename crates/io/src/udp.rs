@@ -118,7 +118,7 @@ impl UdpCarrier {
         false
     }
 
-    /// [`CarrierStatistics::send_errors`] alone.
+    /// Datagrams that the system refused to send; copies no other counter.
     #[cfg(feature = "emulator")]
     pub(crate) fn send_errors(&self) -> u64 {
         self.counters.send_errors()

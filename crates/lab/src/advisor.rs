@@ -112,7 +112,7 @@ impl Advisors {
         self.0.insert(name.into(), factory);
     }
 
-    /// The factory of this name.
+    /// Factory that was added under this name.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn AdvisorFactory>> {
         self.0.get(name)
     }

@@ -10,7 +10,7 @@ const FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/experiments.
 pub struct Experiment {
     /// Path of the file without the ending: `sctp-thin/fig8a`.
     pub name: &'static str,
-    /// The plan, in TOML.
+    /// Text of the plan, in TOML.
     pub text: &'static str,
 }
 
@@ -23,7 +23,7 @@ pub enum UnknownExperiment {
     /// Several papers have a figure of that number.
     #[error("\"{wanted}\" could be {}; say which", .names.join(" or "))]
     Ambiguous {
-        /// The name that was given.
+        /// Name as the user gave it.
         wanted: String,
         /// Plans that have the name.
         names: Vec<&'static str>,

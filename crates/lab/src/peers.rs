@@ -109,7 +109,7 @@ pub fn register(peers: &'static dyn Peers) {
     REGISTRY.get_or_init(|| peers);
 }
 
-/// All registered transports.
+/// Transports of other implementations that were registered; none before.
 fn known() -> &'static [Described] {
     REGISTRY.get().map_or(&[], |peers| peers.all())
 }

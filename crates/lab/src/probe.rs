@@ -19,7 +19,7 @@ const MAGIC: [u8; 4] = *b"TSp\x01";
 /// The fields of a measuring message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// Number of the flow.
+    /// Number of the flow among all of the run.
     pub flow: u32,
     /// Number of the message within its flow, from 0.
     pub index: u64,

@@ -23,7 +23,7 @@ pub enum StudyError {
     /// A parameter is missing, unknown or wrong.
     #[error("parameters of study \"{study}\": {reason}")]
     Parameters {
-        /// The study, by its name.
+        /// Name of the study whose parameters are wrong.
         study: &'static str,
         /// The wrong parameter, and what would be right.
         reason: String,
@@ -45,7 +45,7 @@ pub struct CellResults<'a> {
     pub results: &'a Results,
 }
 
-/// A study with its parameters.
+/// Computation other than flows over one network, which a plan parametrises.
 pub trait Study: Debug + Send + Sync {
     /// Name of the study in plans.
     fn name(&self) -> &'static str;

@@ -27,7 +27,7 @@ where
     }
 }
 
-/// One value or several.
+/// One value, or a list of several.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Several<T>(pub Vec<T>);
 
@@ -49,9 +49,9 @@ where
 /// Time drawn uniformly from an interval: `0s..50s`, or a single time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Span {
-    /// Lower bound.
+    /// Lower bound, included.
     pub from: Duration,
-    /// Upper bound.
+    /// Upper bound, at least the lower one.
     pub to: Duration,
 }
 
@@ -69,7 +69,7 @@ impl FromStr for Span {
     }
 }
 
-/// One name or several.
+/// One name, or a list of several.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Names(pub Vec<String>);
 

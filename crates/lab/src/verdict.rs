@@ -94,7 +94,7 @@ pub struct Verdict<'a> {
     pub here: Option<f64>,
     /// The mean with its interval, with several seeds.
     pub interval: Option<MeanInterval>,
-    /// Number of seeds that have the number.
+    /// Seeds whose runs gave the number.
     pub seeds: usize,
     /// Whether the number here agrees with the paper's.
     pub agreement: Word,

@@ -131,7 +131,7 @@ fn linear_timeouts_of_an_advisor_are_those_of_the_policy_to_the_last_digit() {
     }
 }
 
-/// Hears and changes nothing.
+/// Advisor that counts events and advises nothing.
 #[derive(Debug)]
 struct Silent(Arc<AtomicU64>);
 

@@ -47,9 +47,9 @@ pub mod ppid {
 
     /// A message of the establishment protocol.
     pub const DCEP: Ppid = Ppid(50);
-    /// UTF-8.
+    /// A text in UTF-8 of at least one byte.
     pub const STRING: Ppid = Ppid(51);
-    /// Bytes.
+    /// At least one byte of binary data.
     pub const BINARY: Ppid = Ppid(53);
     /// A text of no characters: SCTP carries one byte that means nothing.
     pub const STRING_EMPTY: Ppid = Ppid(56);
@@ -69,7 +69,7 @@ pub struct DataChannels {
 }
 
 impl DataChannels {
-    /// No channels yet.
+    /// A side without channels yet, whose limits are those of `options`.
     pub fn new(options: DataChannelsOptions) -> DataChannels {
         DataChannels {
             options,
@@ -308,7 +308,7 @@ impl DataChannels {
         self.outbox.push(Outgoing { stream: id, ppid: ppid::DCEP, payload, options });
     }
 
-    /// Output: what happened.
+    /// Output: the next event for the application; to be polled until there is none.
     pub fn poll_event(&mut self) -> Option<ChannelEvent> {
         self.events.pop_front()
     }

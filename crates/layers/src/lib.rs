@@ -63,7 +63,7 @@ impl Outbox {
         Some(outgoing)
     }
 
-    /// Bytes that wait.
+    /// Bytes that wait for the association, all streams together.
     fn bytes(&self) -> usize {
         self.bytes
     }

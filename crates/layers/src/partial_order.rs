@@ -69,14 +69,14 @@ pub enum After<'a> {
     Nothing,
     /// Predecessors: messages of the same direction; at most 62 that may not be delivered yet.
     These(&'a [MessageNumber]),
-    /// Every message sent before.
+    /// Every message sent before: the message is a barrier.
     Everything,
 }
 
 /// Limits on the messages of one direction that the receiver may have to hold; equal on both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Messages, 4 to 32768.
+    /// Messages at once, 4 to 32,768.
     pub messages: u32,
     /// Bytes of messages with their headers.
     pub bytes: usize,
@@ -96,7 +96,7 @@ impl Default for Limits {
 pub struct PartialOrderOptions {
     /// The stream, in both directions, which the layer has for itself.
     pub stream: StreamId,
-    /// Limits on waiting messages.
+    /// Limits on messages that wait for predecessors, equal on both sides.
     pub limits: Limits,
     /// Payload protocol identifier of the layer's own messages.
     pub ppid: Ppid,
@@ -111,7 +111,7 @@ pub enum Delivery {
         number: MessageNumber,
         /// Payload protocol identifier set by its sender.
         ppid: Ppid,
-        /// Payload; may be empty.
+        /// Content as the peer's application sent it; may be empty.
         payload: Bytes,
     },
     /// A message that the sender abandoned, where it would have been delivered.
@@ -128,12 +128,12 @@ pub enum PartialOrderError {
     UnknownPredecessor(MessageNumber),
     /// Sending: it names more messages than a header holds.
     TooManyPredecessors {
-        /// Predecessors that were named.
+        /// Most predecessors that a header can name.
         maximum: usize,
     },
     /// Sending: it is longer than the limits allow.
     TooLarge {
-        /// Length in bytes.
+        /// Bytes of the message, without its header.
         length: usize,
         /// The longest allowed with these predecessors.
         maximum: usize,

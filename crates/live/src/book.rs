@@ -25,7 +25,7 @@ pub(crate) struct Book {
 /// A message in a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Transmission {
-    /// Number of the message.
+    /// Number of the message in its flow, from 0.
     pub(crate) message: u64,
     /// Number of the transmission; the first is 1.
     pub(crate) copy: u32,

@@ -8,9 +8,9 @@ use base::{Duration, Probability};
 /// One of the two policies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
-    /// The first policy.
+    /// The setting's first policy, drawn on the left.
     Left,
-    /// The second policy.
+    /// The setting's second policy, drawn on the right.
     Right,
 }
 

@@ -9,13 +9,13 @@ pub(crate) const MOST_FLOWS: u32 = 100;
 /// An application: when it has something to say, and how much.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Application {
-    /// Name in addresses.
+    /// Short name by which addresses of the page and settings refer to it.
     pub name: &'static str,
-    /// Name on the page.
+    /// Title that the page shows.
     pub title: &'static str,
     /// Traffic of the application, in a sentence.
     pub about: &'static str,
-    /// `arrivals` in a plan.
+    /// `arrivals` of the flows in a plan.
     pub arrivals: &'static str,
     /// `size` in a plan; the application's own if empty.
     pub size: &'static str,
@@ -24,13 +24,13 @@ pub struct Application {
 /// A network without its losses that a visitor may change.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Network {
-    /// Name in addresses.
+    /// Short name by which addresses of the page and settings refer to it.
     pub name: &'static str,
-    /// Name on the page.
+    /// Title that the page shows.
     pub title: &'static str,
     /// Properties of the network, in a sentence.
     pub about: &'static str,
-    /// Round trip in milliseconds.
+    /// Round trip without queues, in milliseconds.
     pub rtt_ms: u64,
     /// Percent of the packets that are lost each way.
     pub loss: f64,
@@ -40,12 +40,12 @@ pub struct Network {
     pub two_paths: bool,
 }
 
-/// A recovery policy.
+/// A preset of one transport, as the page offers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Policy {
-    /// `sctp` or `tcp`.
+    /// `sctp` or `tcp`, the part of a policy's name before the colon.
     pub transport: &'static str,
-    /// Name of the preset.
+    /// Name of the preset, the part of a policy's name behind the colon.
     pub preset: &'static str,
     /// Mechanisms of the policy, in a sentence.
     pub about: &'static str,
@@ -177,17 +177,17 @@ pub const NETWORKS: [Network; 7] = [
     },
 ];
 
-/// The application of this name.
+/// Application that visitors choose by this short name.
 pub fn find_application(name: &str) -> Option<&'static Application> {
     APPLICATIONS.iter().find(|one| one.name == name)
 }
 
-/// The network of this name.
+/// Network that visitors choose by this short name.
 pub fn find_network(name: &str) -> Option<&'static Network> {
     NETWORKS.iter().find(|one| one.name == name)
 }
 
-/// All policies, SCTP's first.
+/// The presets of both transports, SCTP's first.
 pub fn policies() -> impl Iterator<Item = Policy> {
     let of = |transport, presets: &'static [(&'static str, &'static str)]| {
         presets.iter().map(move |(preset, about)| Policy { transport, preset, about })
@@ -207,7 +207,7 @@ pub struct Choices {
 }
 
 impl Choices {
-    /// All of them, as JSON.
+    /// Applications, networks and policies to choose from, as JSON for the page.
     pub fn to_json() -> String {
         let choices = Choices {
             applications: APPLICATIONS,

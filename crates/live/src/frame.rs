@@ -8,13 +8,13 @@ use crate::why::Reason;
 /// Events since the last frame on both sides.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Frame {
-    /// The present.
+    /// End of the frame, in milliseconds after the traffic began.
     pub now_ms: f64,
     /// Whether the run is over.
     pub is_over: bool,
     /// Messages of the flow shown that became due: number and time.
     pub due: Vec<(u64, f64)>,
-    /// The two sides.
+    /// Events of the left side, then of the right one.
     pub sides: [SideFrame; 2],
 }
 
@@ -39,7 +39,7 @@ pub struct Line {
     pub id: u64,
     /// 0 from the sender, 1 from the receiver.
     pub from: u8,
-    /// Time of the transmission.
+    /// Time at which the packet left, in milliseconds.
     pub sent_ms: f64,
     /// Time of arrival unless the packet is lost or delayed.
     pub expected_ms: f64,
@@ -58,9 +58,9 @@ pub struct Line {
 /// A message that was delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Mark {
-    /// Number of the flow.
+    /// Number of the flow among those of its side, from 0.
     pub flow: u32,
-    /// Number of the message.
+    /// Number of the message in its flow, from 0.
     pub message: u64,
     /// Time at which the message was due.
     pub due_ms: f64,
@@ -70,10 +70,10 @@ pub struct Mark {
     pub again: u32,
 }
 
-/// A step of recovery.
+/// A step of recovery, in words, for the list beside the picture.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Told {
-    /// Time of the step.
+    /// Time of the step, in milliseconds.
     pub at_ms: f64,
     /// Short description of the event.
     pub text: String,
@@ -82,11 +82,11 @@ pub struct Told {
 /// Numbers of a side so far.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Numbers {
-    /// Messages that were due.
+    /// Messages that the application had to send, of all flows.
     pub due: u64,
-    /// Messages that were delivered.
+    /// Messages that reached the receiving application, of all flows.
     pub delivered: u64,
-    /// Mean latency, in milliseconds.
+    /// Mean latency of the delivered messages, in milliseconds.
     pub mean_ms: f64,
     /// Quantiles 0.5, 0.9, 0.99 of the latency, and its maximum.
     pub quantiles_ms: [f64; 4],
@@ -96,7 +96,7 @@ pub struct Numbers {
     pub bytes: f64,
     /// Copies that arrived in vain, for each message.
     pub needless: f64,
-    /// Expiries of retransmission timers.
+    /// Expiries of retransmission timers of the senders.
     pub timeouts: u64,
     /// Latency histogram. Each bin has an upper bound in milliseconds and a number of messages.
     pub bins: Vec<(f64, u64)>,

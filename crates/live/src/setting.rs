@@ -31,7 +31,7 @@ const RECORDED: &str = "recorded.csv";
 pub struct Setting {
     /// Name of an application, or `capture` for the traffic of a capture.
     pub application: String,
-    /// Name of a network.
+    /// Name of one of [`Choices::networks`](crate::choices::Choices::networks).
     pub network: String,
     /// Policies of the two sides, such as `sctp:rfc`, or `sctp:rfc;rto-min-thin=200ms` with fields
     /// that differ.
@@ -47,7 +47,7 @@ pub struct Setting {
     pub changes: Vec<String>,
 }
 
-/// Fault in a setting.
+/// Description, for the visitor, of a fault in a setting.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct SettingError(pub(crate) String);

@@ -25,7 +25,7 @@ pub(crate) const BEGIN: Instant = Instant::from_millis(SET_UP_S * 1000);
 /// Marks in a frame at most.
 const MOST_MARKS: usize = 20_000;
 
-/// A side that runs.
+/// The simulation of a side, with the watcher that records it.
 pub(crate) struct Running {
     built: CellWorld,
     gate: Rc<RefCell<Gate>>,

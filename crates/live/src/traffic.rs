@@ -17,7 +17,7 @@ pub struct Traffic {
     told: Told,
 }
 
-/// Report on a capture.
+/// Traffic of a capture, which the page offers beside the applications.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct Told {
     /// Streams that carried messages, those with most of them first.

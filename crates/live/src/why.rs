@@ -19,13 +19,13 @@ pub use sources::source;
 /// Reason for which a packet was sent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Reason {
-    /// A sentence or two.
+    /// One or two sentences for the visitor.
     pub text: String,
     /// Fields of the policy that decided, the most important first.
     pub fields: Vec<Decided>,
 }
 
-/// A field that decided.
+/// A field of the policy to which a packet is due.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Decided {
     /// Name of the field, as in policies.

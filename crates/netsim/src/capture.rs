@@ -122,7 +122,7 @@ impl<W: Write> PcapWriter<W> {
         self.file.get_mut().flush()
     }
 
-    /// Returns the writer that the capture was written to.
+    /// Gives the writer back, with all that was captured.
     pub fn into_inner(self) -> W {
         self.file.into_inner()
     }

@@ -72,7 +72,7 @@ pub struct Packet {
     pub sent: Instant,
     /// Whether a link has flipped bits of it.
     pub corrupted: bool,
-    /// Source, destination and payload.
+    /// Source and destination address, and the payload.
     pub datagram: AddressedDatagram,
     /// The remaining links of its route, in the list of all routes.
     pub(crate) route: Range<u32>,

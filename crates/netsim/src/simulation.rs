@@ -108,7 +108,7 @@ pub struct Simulation<H, C = ()> {
 /// Whether datagrams may travel without checksums and with a tail.
 #[derive(Default)]
 struct Gathering {
-    /// Whether it is requested.
+    /// Whether the caller asked for it.
     is_wanted: bool,
     /// Whether a link corrupts packets, which only checksums reveal.
     needs_checksums: bool,
@@ -230,7 +230,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
         self.network.links.iter().map(|link| link.in_transit() as u64).sum()
     }
 
-    /// Number of packets that hosts have sent so far.
+    /// Number of packets that left hosts, lost ones included.
     pub fn packets_sent(&self) -> u64 {
         self.next_number
     }
@@ -455,7 +455,7 @@ impl<H: Host, C: Checker> Simulation<H, C> {
         let meta = DatagramMeta { local, remote, ecn, origin: None };
         let head = core::mem::take(&mut packet.datagram.payload);
         let tail = core::mem::take(&mut packet.datagram.tail);
-        // What no link has damaged never was on a wire: there is no need to sum it up again.
+        // Bytes that no link has damaged stayed in memory: their checksum need not be verified.
         let datagram = base::Datagram { head, tail, verified: !packet.corrupted };
         self.boxes.take_back(packet);
         let host = &mut self.hosts[receiver.0 as usize];
@@ -474,7 +474,7 @@ fn tell_outcomes(link: &mut Link<Box<Packet>>, now: Instant, checker: &mut impl 
     }
 }
 
-/// An oracle of packets as one of boxed packets.
+/// Adapts an oracle to the links, which carry packets in boxes.
 fn of_boxed(mut oracle: LossOracle<Packet>) -> LossOracle<Box<Packet>> {
     Box::new(move |at, packet| oracle(at, packet))
 }

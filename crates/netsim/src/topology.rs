@@ -17,7 +17,7 @@ pub struct Placed<H> {
 }
 
 impl<H> Placed<H> {
-    /// A host with one address.
+    /// A host that listens at a single address.
     pub fn at(host: H, address: SocketAddr) -> Placed<H> {
         Placed { host, addresses: vec![address] }
     }
@@ -33,7 +33,7 @@ pub struct Directions<T> {
 }
 
 impl<T: Clone> Directions<T> {
-    /// One value for both directions.
+    /// Equal configurations or links in both directions.
     pub fn both(value: T) -> Directions<T> {
         Directions { forward: value.clone(), backward: value }
     }
@@ -46,7 +46,7 @@ pub struct Pair {
     pub first: HostId,
     /// Host at the receiving end of forward links.
     pub second: HostId,
-    /// The links of each path.
+    /// Links of each path, in the order of the addresses.
     pub paths: Vec<Directions<LinkId>>,
 }
 

@@ -8,10 +8,10 @@ mod parse;
 use core::cmp::Ordering;
 use core::fmt;
 
-/// Result of evaluating assertions.
+/// Result of evaluating the assertions of a script's code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// Each assertion is true.
+    /// Every assertion is true.
     Holds,
     /// An assertion does not hold; its message.
     Fails(String),
@@ -28,7 +28,7 @@ enum Value {
     Tuple(Vec<Value>),
 }
 
-/// An expression.
+/// An expression of an assertion, as a tree.
 #[derive(Clone, Debug, PartialEq)]
 enum Node {
     Constant(Value),
@@ -59,7 +59,7 @@ enum Relation {
     AtLeast,
 }
 
-/// One `assert`.
+/// One `assert`, with its message if it has one.
 #[derive(Clone, Debug, PartialEq)]
 struct Assertion {
     condition: Node,
@@ -67,7 +67,7 @@ struct Assertion {
     text: String,
 }
 
-/// Evaluates assertions; `value` returns the value of a name.
+/// Judges the assertions of a script's code; `value` looks up the names that they use.
 pub(crate) fn evaluate(code: &str, value: &dyn Fn(&str) -> Option<i64>) -> Outcome {
     let assertions = match parse::assertions(code) {
         Ok(assertions) => assertions,

@@ -18,11 +18,11 @@ use crate::leniency::Leniency;
 pub struct StackConfig {
     /// Options of each association, unless a call of the script changes them.
     pub association: AssociationOptions,
-    /// Valid.Cookie.Life.
+    /// Valid.Cookie.Life (RFC 9260, section 16).
     pub cookie_life: Duration,
     /// The host's own port of the UDP encapsulation (RFC 6951, section 5.1).
     pub udp_port: u16,
-    /// Settings of a TCP.
+    /// Settings of the stack if the script is about TCP.
     pub tcp: TcpConfig,
 }
 
@@ -61,7 +61,7 @@ impl RunConfig {
 }
 
 impl StackConfig {
-    /// Changes the recovery policy.
+    /// Changes the recovery policy of all associations.
     pub(crate) fn edit_policy(&mut self, change: impl FnOnce(&mut RecoveryPolicy)) {
         change(Arc::make_mut(&mut self.association.policy));
     }
@@ -82,7 +82,7 @@ pub struct RunConfig {
     pub tolerance: Duration,
     /// Tolerance in per mille of the time since the previous event, if that is more.
     pub tolerance_per_mille: u64,
-    /// Leniencies that are granted.
+    /// Leniencies that are granted, each of which the report names if it was needed.
     pub leniencies: &'static [Leniency],
     /// Settings of the stack before the script begins.
     pub stack: StackConfig,

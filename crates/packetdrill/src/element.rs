@@ -43,7 +43,7 @@ pub struct Element {
     pub(crate) values: Vec<Value>,
 }
 
-/// Value of a field.
+/// Value of a field, as the script gives it or as it was sent.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
     /// `...`: matches whatever was sent.
@@ -51,12 +51,12 @@ pub(crate) enum Value {
     Number(u32),
     Bytes(Vec<u8>),
     Numbers(Vec<u32>),
-    /// Pairs or triples.
+    /// Pairs or triples of numbers.
     Tuples(Vec<[u32; 3]>),
     Elements(Elements),
 }
 
-/// A list of elements.
+/// A list of elements in their order.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub(crate) struct Elements {
     pub(crate) list: Vec<Element>,

@@ -5,9 +5,9 @@ use core::fmt;
 /// Error of a text that is not a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError {
-    /// The line, from 1.
+    /// Line in the script, from 1.
     pub line: usize,
-    /// Description of the fault.
+    /// Description of the fault, as a sentence.
     pub message: String,
 }
 
@@ -30,7 +30,7 @@ impl core::error::Error for ParseError {}
 pub(crate) enum Trouble {
     /// The event may be well formed, but its words are unknown.
     Unknown(String),
-    /// The event is malformed.
+    /// The event is malformed, so that the text is no script.
     Syntax(ParseError),
 }
 

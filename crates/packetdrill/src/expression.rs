@@ -5,29 +5,29 @@ use core::net::IpAddr;
 /// An argument or a result of a call in a script.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expression {
-    /// `...`
+    /// Wildcard `...`, which any value matches.
     Any,
-    /// A whole number.
+    /// A whole number, decimal or hexadecimal.
     Integer(i64),
     /// A number with a fraction, as text.
     Decimal(String),
     /// A name: a constant, or flags such as `BE`.
     Name(String),
-    /// Text in quotation marks.
+    /// Text in quotation marks, without them.
     Text(String),
-    /// An IP address.
+    /// An IP address, of either family.
     Address(IpAddr),
-    /// `a:b`
+    /// A pair such as `a:b`.
     Pair(Box<Expression>, Box<Expression>),
-    /// `A|B`
+    /// Alternatives or flags such as `A|B`.
     Or(Vec<Expression>),
-    /// `[a, b]`
+    /// A list such as `[a, b]`.
     List(Vec<Expression>),
     /// `{a=1, b=2}`, or without names.
     Struct(Vec<Field>),
-    /// `htonl(1)`
+    /// A call such as `htonl(1)`, by its name and arguments.
     Call(String, Vec<Expression>),
-    /// `NAME[a=1, b, ...]`
+    /// An element such as `NAME[a=1, b, ...]`, by its name and fields.
     Element(String, Vec<Field>),
 }
 

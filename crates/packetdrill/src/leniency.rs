@@ -58,7 +58,7 @@ pub enum Leniency {
 }
 
 impl Leniency {
-    /// All leniencies.
+    /// All leniencies, each of which a suite may grant.
     pub const ALL: &'static [Leniency] = &[
         Leniency::ParameterSet,
         Leniency::ExtraParameters,

@@ -14,17 +14,17 @@ pub(crate) enum Token {
     Decimal(String),
     /// A word that is not a number.
     Name(String),
-    /// Text in quotation marks.
+    /// Text in quotation marks, without them.
     Text(String),
-    /// An IP address.
+    /// An IP address, of either family.
     Address(IpAddr),
-    /// A command between backticks.
+    /// A shell command between backticks, without them.
     Shell(String),
     /// Code between `%{` and `}%`.
     Code(String),
-    /// `...`
+    /// Wildcard `...`.
     Ellipsis,
-    /// Any other character.
+    /// Any other character, alone.
     Symbol(char),
 }
 

@@ -20,7 +20,7 @@ pub(crate) enum Role {
 /// The side that a number belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
-    /// The stack under test.
+    /// The stack under test, whose numbers are its own.
     Stack,
     /// The script, which plays its peer.
     Script,

@@ -79,7 +79,7 @@ pub(crate) fn field_mutants(script: &Script) -> Vec<Mutant> {
     all
 }
 
-/// The script with one event changed.
+/// Copies the script, and applies `change` to one of its events.
 fn with(script: &Script, index: usize, what: String, change: impl FnOnce(&mut Event)) -> Mutant {
     let mut script = script.clone();
     let event = &mut script.events[index];

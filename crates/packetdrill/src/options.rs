@@ -20,7 +20,7 @@ type Parsed<T> = Result<T, String>;
 
 /// Meaning of an option, once the options that do not concern the stack are handled.
 enum Meant<'a> {
-    /// The tolerance in time.
+    /// Tolerance in time that the script sets.
     Tolerance(Duration),
     /// An option without effect here.
     Nothing,

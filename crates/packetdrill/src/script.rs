@@ -1,4 +1,4 @@
-//! A parsed script.
+//! A parsed script: options, and events with their times.
 
 use core::net::IpAddr;
 
@@ -10,18 +10,18 @@ use crate::expression::Expression;
 /// A script under one set of defined names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Script {
-    /// `--name=value` lines.
+    /// Options from lines `--name=value`, in order.
     pub options: Vec<ScriptOption>,
     /// Events in order. Shell commands before the first event come first, without a time.
     pub events: Vec<Event>,
 }
 
-/// A `--name=value` line.
+/// A line `--name=value` at the head of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptOption {
-    /// The line, from 1.
+    /// Line in the script, from 1.
     pub line: usize,
-    /// Name without the dashes.
+    /// Name without the dashes, such as `tolerance_usecs`.
     pub name: String,
     /// Value after the equals sign, if any.
     pub value: Option<String>,
@@ -38,10 +38,10 @@ pub struct Event {
     pub action: Action,
 }
 
-/// Time of an event.
+/// Time of an event, exact, as a range, or open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// `*`: at any time.
+    /// Any time: `*`.
     Any,
     /// At a time, or within a range.
     At {
@@ -56,7 +56,7 @@ pub enum When {
     },
 }
 
-/// Action of an event.
+/// Action of an event, of the peer, the stack or the application.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// `<`: a packet arrives at the stack.
@@ -65,7 +65,7 @@ pub enum Action {
     Expect(Packet),
     /// A call of the application.
     Call(Call),
-    /// A shell command.
+    /// A shell command, such as one that sets a sysctl.
     Shell(String),
     /// Assertions between `%{` and `}%`.
     Code(String),
@@ -84,11 +84,11 @@ pub struct Packet {
     pub traffic_class: Option<u8>,
     /// Time to live or hop limit, if the script gives it.
     pub hop_limit: Option<u8>,
-    /// Payload of the packet.
+    /// Payload of the packet behind the IP header.
     pub content: Content,
 }
 
-/// Payload of a packet.
+/// Payload of a packet, by its protocol.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
     /// Common header and chunks of SCTP.
@@ -102,7 +102,7 @@ pub enum Content {
 /// An ICMP message about a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IcmpMessage {
-    /// The words after `icmp`.
+    /// Words behind `icmp`, which name type and code.
     pub words: Vec<String>,
     /// The quoted packet, in the script's numbers.
     pub quoted: Option<Quoted>,
@@ -122,7 +122,7 @@ pub enum Quoted {
 pub struct SctpPacket {
     /// Source and destination port of the UDP encapsulation, if any (RFC 6951).
     pub udp: Option<(u16, u16)>,
-    /// Replacement of the checksum.
+    /// Checksum of the packet, correct unless the script says otherwise.
     pub checksum: Checksum,
     /// Verification tag in the script's numbers, if the script gives it.
     pub tag: Option<u32>,
@@ -133,11 +133,11 @@ pub struct SctpPacket {
 /// The checksum of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checksum {
-    /// CRC32c.
+    /// The correct CRC32c.
     Good,
     /// Any other number; only in packets to send to the stack.
     Bad,
-    /// Zero (RFC 9653).
+    /// Zero: none, as negotiated (RFC 9653).
     Zero,
 }
 
@@ -160,13 +160,13 @@ pub struct Segment {
     pub sequence: Option<u32>,
     /// Whether the sequence number is that of the header, not relative (`0:0(0)!`).
     pub absolute: bool,
-    /// Bytes of payload.
+    /// Bytes of payload, without SYN and FIN.
     pub length: u32,
-    /// Acknowledgement number.
+    /// Acknowledgement number, if the flag ACK is set.
     pub ack: Option<Number>,
     /// Window as in the header.
     pub window: Option<Number>,
-    /// Urgent pointer.
+    /// Urgent pointer, if the flag URG is set.
     pub urgent: Option<u32>,
     /// Options in order; `None` ignores them (`<...>`), an empty list means no options.
     pub options: Option<Vec<TcpOption>>,
@@ -175,7 +175,7 @@ pub struct Segment {
 /// A number in a header that the script may leave open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Number {
-    /// `...`
+    /// Wildcard `...`, which any number matches.
     Any,
     /// Exactly the value that is written.
     Is(u32),
@@ -186,15 +186,15 @@ pub enum Number {
 pub enum TcpOption {
     /// `nop`: one byte of padding.
     Nop,
-    /// `eol`
+    /// End of the option list: `eol`.
     End,
-    /// `mss n`
+    /// Maximum segment size: `mss n`.
     Mss(u32),
-    /// `wscale n`
+    /// Shift of the window field: `wscale n`.
     WindowScale(u32),
-    /// `sackOK`
+    /// Permission of SACK: `sackOK`.
     SackPermitted,
-    /// `sack a:b c:d`
+    /// SACK blocks, left and right edge: `sack a:b c:d`.
     Sack(Vec<(u32, u32)>),
     /// `TS val n ecr n`
     Timestamp(Option<u32>, Option<u32>),
@@ -223,11 +223,11 @@ impl TcpOption {
 /// A call of the application, with the result that it must return.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// The function.
+    /// Name of the function, such as `connect`.
     pub name: String,
     /// The call's arguments, in order.
     pub arguments: Vec<Expression>,
-    /// The value it returns: a number, or [`Expression::Any`].
+    /// Expected result: a number, or [`Expression::Any`].
     pub returns: Expression,
     /// Name of the error, if the call must fail.
     pub errno: Option<String>,

@@ -23,9 +23,9 @@ pub(crate) const PORT: u16 = 8080;
 const EPHEMERAL_PORT: u16 = 49_152;
 /// The seed with which the TSNs of both sides wrap soon.
 pub(crate) const WRAPPING_SEED: u64 = 1;
-/// The stack's address.
+/// IPv4 address of the stack, as packetdrill has it.
 pub(crate) const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 168, 0, 1));
-/// The peer's.
+/// IPv4 address of the peer, as packetdrill has it.
 pub(crate) const REMOTE: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 
 /// The sockets of one protocol as a machine.
@@ -40,7 +40,7 @@ pub(crate) trait Application {
     fn drain(&mut self, now: Instant, emitted: &mut VecDeque<Emitted>);
 }
 
-/// Result of a call.
+/// Result of a call: its return, or that it blocks.
 #[derive(Debug)]
 pub(crate) enum Outcome {
     Returned(Returned),
@@ -71,7 +71,7 @@ pub(crate) enum Output {
     Address(IpAddr),
     /// One of several numbers, which differ among systems.
     OneOf(&'static [i64]),
-    /// Flags that are set.
+    /// Names of the flags that are set.
     Names(&'static [&'static str]),
     List(Vec<Output>),
     /// An output that this crate does not support, by name.

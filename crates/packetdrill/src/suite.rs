@@ -46,13 +46,13 @@ impl Default for Suite {
     }
 }
 
-/// Kind of a verdict.
+/// Verdict without its reason, as a word in reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Word {
     /// The stack conforms to the script.
     Pass,
-    /// The script fails.
+    /// The stack's behaviour differs from the script.
     Fail,
     /// The script could not be run.
     Skip,
@@ -61,13 +61,13 @@ pub enum Word {
 /// Verdict on a script, with its reason and what was needed to reach it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ScriptResult {
-    /// Path of the file.
+    /// Path of the script's file.
     pub path: String,
     /// Whether it passed, failed, or could not be run.
     pub verdict: Word,
     /// First divergence, or the reason for skipping; empty for a pass.
     pub reason: String,
-    /// Names that were defined.
+    /// Names that were defined for the run, with their texts.
     pub defines: Vec<String>,
     /// Largest distance in time that the tolerance covered, in seconds.
     pub slack_s: f64,
@@ -84,7 +84,7 @@ pub struct SuiteResults {
     pub passed: usize,
     /// Number of scripts that failed.
     pub failed: usize,
-    /// Number of scripts skipped.
+    /// Number of scripts that could not be run.
     pub skipped: usize,
     /// Paths that could not be read or have no scripts, with the reason.
     pub unreadable: Vec<String>,
@@ -164,7 +164,8 @@ impl Suite {
         Ok(result)
     }
 
-    /// Runs the text of a script from `path`.
+    /// Runs a script with the defines of each system that it is for; returns the best result.
+    /// `path` only chooses the suite's defaults and names the script.
     pub fn run_text(&self, path: &str, text: &str) -> ScriptResult {
         let mut best: Option<ScriptResult> = None;
         let mut unreadable: Option<ScriptResult> = None;
@@ -277,7 +278,7 @@ fn result(path: &str, verdict: Word, reason: String, defines: &Defines) -> Scrip
     }
 }
 
-/// `NAME` or `NAME=text`
+/// Definition as an option gives it, `NAME` or `NAME=text`.
 fn define((name, text): (&String, &Option<String>)) -> String {
     match text {
         Some(text) => format!("{name}={text}"),

@@ -35,7 +35,7 @@ const ABSENT: [(&str, i64); 6] = [
 /// Bytes of headers in an IPv4 packet with one DATA chunk.
 const HEADERS: u64 = 20 + 12 + 16;
 
-/// Settings without effect here.
+/// Settings without effect on this stack, which scripts may set.
 const IGNORED: [&str; 2] = ["net.inet.sctp.do_sctp_drain", "net.inet.tcp.hostcache.purgenow"];
 
 /// Settings of path MTU discovery, with the values that this stack has built in (RFC 8899, section

@@ -1,4 +1,4 @@
-//! Result of a run.
+//! Result of the run of a script: verdict, and what it took.
 
 use core::fmt;
 
@@ -9,13 +9,13 @@ use base::Duration;
 pub enum Verdict {
     /// The stack conforms to the script.
     Pass,
-    /// The stack diverged.
+    /// The stack diverged from the script, which ended the run.
     Fail(Divergence),
     /// The script could not be run.
     Skip {
         /// Line that cannot be run, 0 for the script as a whole.
         line: usize,
-        /// Reason for skipping.
+        /// Reason for skipping, as a sentence.
         reason: String,
     },
 }
@@ -27,7 +27,7 @@ pub struct Divergence {
     pub line: usize,
     /// Time since the script began.
     pub at: Duration,
-    /// Expected and actual behaviour.
+    /// Expected and actual behaviour, in the script's language.
     pub message: String,
 }
 

@@ -167,11 +167,11 @@ impl PeerEnd for Sender {
     }
 }
 
-/// Puts messages in order.
+/// Receiver of the oracle: puts messages in order by their numbers.
 #[derive(Default)]
 struct Receiver {
     next: u64,
-    /// Messages behind a hole.
+    /// Messages that wait behind a hole, by number.
     waiting: BTreeMap<u64, Bytes>,
 }
 

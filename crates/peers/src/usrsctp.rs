@@ -152,7 +152,7 @@ impl PeerEnd for UsrsctpEnd {
     }
 }
 
-/// Requests to the program.
+/// Requests to the program, by the letter that begins each.
 #[derive(Clone, Copy)]
 #[repr(u8)]
 enum Request {
@@ -162,7 +162,7 @@ enum Request {
     Tick = b't',
 }
 
-/// Answers of the program.
+/// Answers of the program, as read from its output.
 enum Record {
     Packet(Vec<u8>),
     Message(Vec<u8>),

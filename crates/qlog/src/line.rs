@@ -11,11 +11,11 @@ use serde::Serialize;
 pub struct EventLine<'a> {
     /// Time since the driver's origin, in milliseconds.
     pub time_ms: f64,
-    /// Policy of the sender.
+    /// Name of the policy with which the flow is sent.
     pub policy: &'a str,
-    /// Number of the flow.
+    /// Number of the flow, which is set by the caller; 0 in a qlog.
     pub flow: u32,
-    /// Kind of the event, with its numbers.
+    /// Kind and details of the event, as fields beside these.
     #[serde(flatten)]
     pub step: Step,
 }
@@ -24,54 +24,54 @@ pub struct EventLine<'a> {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Step {
-    /// A packet left.
+    /// A packet with data left.
     Sent {
         /// Number of the unit, from the flow's first.
         packet: u64,
         /// Units in it for the first time.
         new: u32,
-        /// Units in it again.
+        /// Units in it that were sent before.
         again: u32,
-        /// Bytes of user data.
+        /// Bytes of user data in the packet.
         bytes: u64,
     },
     /// A unit is sent again.
     Resent {
         /// Number of the unit in the ledger.
         unit: u64,
-        /// Cause of the retransmission.
+        /// Name of the mechanism that demanded the retransmission.
         cause: &'static str,
         /// Number of this retransmission of the unit, from 1.
         order: u8,
     },
-    /// Data was acknowledged.
+    /// An acknowledgement reported data as arrived for the first time.
     Acknowledged {
         /// The first unit not acknowledged cumulatively.
         cumulative: u64,
-        /// Bytes newly acknowledged.
+        /// Bytes acknowledged for the first time, cumulatively or by gap.
         bytes: u64,
         /// The round-trip time it measured.
         rtt_ms: Option<f64>,
         /// The retransmission timeout after it.
         rto_ms: f64,
     },
-    /// Packets were declared lost.
+    /// Packets were declared lost together.
     Lost {
-        /// Number of packets.
+        /// Number of packets that were declared lost.
         packets: u32,
-        /// Evidence of the loss.
+        /// Name of the evidence by which they were.
         cause: &'static str,
     },
-    /// A retransmission timer expired.
+    /// The retransmission timer of a path expired.
     Timeout {
-        /// The timeout after it.
+        /// Retransmission timeout after the expiry, with back-off, in milliseconds.
         next_rto_ms: f64,
         /// Whether the stream was thin.
         thin: bool,
         /// Whether the timeout was left undoubled.
         linear: bool,
     },
-    /// A probe leaves.
+    /// A tail loss probe left.
     Probe {
         /// Whether the probe is new data.
         new: bool,
@@ -81,23 +81,23 @@ pub enum Step {
         /// Deadline of the timer, in milliseconds.
         due_ms: f64,
     },
-    /// The congestion window changed.
+    /// The congestion window or the slow start threshold changed.
     Window {
-        /// Congestion window, bytes.
+        /// Congestion window in bytes.
         cwnd: u64,
-        /// Slow start threshold, bytes.
+        /// Slow start threshold in bytes; the largest `u64` before it is known.
         ssthresh: u64,
-        /// Bytes in flight.
+        /// Bytes in flight at the change.
         flight: u64,
     },
     /// The peer reported needless retransmissions.
     Spurious {
-        /// Number of units.
+        /// Number of units that arrived twice.
         units: u32,
     },
     /// Copies that rode along repaired losses.
     Repaired {
-        /// Number of lost units.
+        /// Number of lost units that arrived in copies, without a retransmission.
         units: u32,
     },
 }

@@ -51,7 +51,7 @@ use crate::policy::{CongestionPolicy, Controller};
 /// Facts of an acknowledgement that a controller may use.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Acked {
-    /// Arrival of the acknowledgement.
+    /// Arrival time of the acknowledgement.
     pub now: Instant,
     /// Bytes newly acknowledged, cumulatively or by gap.
     pub bytes: u64,
@@ -100,7 +100,7 @@ pub struct Congested {
 /// An expiry of the retransmission timer.
 #[derive(Clone, Copy, Debug)]
 pub struct TimedOut {
-    /// Expiry of the timer.
+    /// Time at which the timer expired.
     pub now: Instant,
     /// Bytes sent and not acknowledged cumulatively: FlightSize of RFC 5681.
     pub flight_size: u64,

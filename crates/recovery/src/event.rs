@@ -19,7 +19,7 @@ pub enum Event {
         path: PathId,
         /// Units sent for the first time.
         new: u32,
-        /// Number of units retransmitted.
+        /// Units of the packet sent before, as retransmissions or copies.
         again: u32,
         /// Bytes of data in the packet.
         bytes: u64,
@@ -81,7 +81,7 @@ pub enum Event {
     TimerSet {
         /// Path whose packets in flight the timer guards.
         path: PathId,
-        /// Instant at which the timer is due.
+        /// Deadline, at which the timer expires unless it is restarted.
         due: Instant,
     },
     /// The congestion window or the slow start threshold changed.

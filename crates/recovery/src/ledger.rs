@@ -75,7 +75,7 @@ pub struct Flight {
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     packets: VecDeque<Packet>,
-    /// Number of the next packet.
+    /// Number that the next packet gets; numbers never repeat.
     next_packet: PacketNumber,
     units: VecDeque<Unit>,
     next_unit: u64,
@@ -133,7 +133,7 @@ impl Ledger {
         self.packets.capacity() * size_of::<Packet>() + self.units.capacity() * size_of::<Unit>()
     }
 
-    /// The number of the next new unit.
+    /// Number that the next new unit gets, one past the last one sent.
     pub fn next_unit(&self) -> u64 {
         self.next_unit
     }
@@ -223,7 +223,7 @@ impl Ledger {
         self.packet(self.paths.get(path)?.head()?)
     }
 
-    /// The number of the next packet.
+    /// Number that the next packet gets, one past the last one sent.
     pub fn next_packet(&self) -> PacketNumber {
         self.next_packet
     }

@@ -100,7 +100,7 @@ pub fn early_timer(
 /// The instants from which a restarted timer is computed.
 #[derive(Clone, Copy, Debug)]
 pub struct RestartMoments {
-    /// Instant of the restart.
+    /// Time at which the timer is restarted.
     pub now: Instant,
     /// Start of the running timer.
     pub timer_started_at: Instant,
@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(wait(EarlyRule::Described), millis(150), "100 + 50");
     }
 
-    /// Chunk 1 is sent at 0, chunk 2 at 150 ms; the SACK of chunk 1 arrives at 180 ms; the RTO is
+    /// Unit 1 is sent at 0, unit 2 at 150 ms; unit 1 is acknowledged at 180 ms; the RTO is
     /// 300 ms (the example of the difference between the paper's compensation and RFC 7765).
     fn due(restart: TimerRestart, thin: bool, outstanding: u32) -> u64 {
         let moments = RestartMoments {

@@ -38,7 +38,7 @@ pub(crate) struct RunningTimer {
     pub(crate) due: Instant,
 }
 
-/// Recovery state of one path.
+/// Estimators, window and timers of one path.
 #[derive(Clone, Debug)]
 pub(crate) struct PathRecovery {
     pub(crate) rtt: RttEstimator,
@@ -257,7 +257,7 @@ impl PathRecovery {
         self.episode.window(cwnd, self.congestion.mss())
     }
 
-    /// The RTO policy of this path: its own, or `general`.
+    /// The path's own rules for the timeout, or else the association's.
     pub(crate) fn rto_policy<'a>(&'a self, general: &'a RtoPolicy) -> &'a RtoPolicy {
         self.rto_policy.as_deref().unwrap_or(general)
     }

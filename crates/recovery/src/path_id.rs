@@ -60,24 +60,24 @@ impl PathSet {
         self.0 |= PathSet::bit(path);
     }
 
-    /// Adds a path if `condition` holds.
+    /// Inserts the path under this condition.
     pub fn insert_if(&mut self, condition: bool, path: PathId) {
         if condition {
             self.insert(path);
         }
     }
 
-    /// Whether the set contains a path.
+    /// Whether the path is a member.
     pub const fn contains(self, path: PathId) -> bool {
         self.0 & PathSet::bit(path) != 0
     }
 
-    /// Number of paths in the set.
+    /// Number of members, at most [`PATHS_MAX`].
     pub const fn len(self) -> usize {
         self.0.count_ones() as usize
     }
 
-    /// Whether the set is empty.
+    /// Whether there is no member.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -105,7 +105,7 @@ impl FromIterator<PathId> for PathSet {
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct PathTable<T> {
     first: T,
-    /// The values of further paths.
+    /// Values from the second path on; allocated once there is one.
     #[expect(clippy::box_collection, reason = "one word while there are none")]
     further: Option<Box<Vec<T>>>,
 }
@@ -199,13 +199,13 @@ impl<T> PathTable<T> {
         &mut further[row - 1]
     }
 
-    /// All paths that have a value.
+    /// Identifiers of the paths, from the first on.
     #[inline]
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = PathId> + Clone + use<T> {
         (0..self.len()).map(PathId::at)
     }
 
-    /// All paths with their values.
+    /// Each path with its value, from the first on.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = (PathId, &T)> + Clone {
         // With one path, which is asked for and found missing after the first, the compiler has no
@@ -244,7 +244,7 @@ impl<T> PathTable<T> {
             || self.further.as_deref().is_some_and(|further| any_of(further, condition))
     }
 
-    /// The sum of a quantity of all values.
+    /// Sum over all paths of a quantity that is computed from their values.
     #[inline]
     pub(crate) fn sum(&self, quantity: impl Fn(&T) -> u64) -> u64 {
         let first = quantity(&self.first);

@@ -117,7 +117,7 @@ pub enum RttSamples {
     /// acknowledges the only one sooner than the shortest recent round trip. It does not count
     /// if later data had a clean round trip within the timeout, since then the measurement
     /// reflects a lost acknowledgement. TCP, whose timestamps identify the transmission,
-    /// samples the latest delivered segment, whereas the echo is that of the oldest one, with which
+    /// samples the latest delivered packet, whereas the echo is that of the oldest one, with which
     /// the peer waited.
     Proven,
     /// Also retransmitted data, measured from its first transmission, whichever one arrived:
@@ -494,6 +494,6 @@ pub enum ImmediateRequest {
     /// While the stream is thin, data with nothing queued behind it: no further packet will soon
     /// make the peer acknowledge it. Over TCP only if the peer is seen to delay.
     WhileThin,
-    /// Every packet with data.
+    /// Every packet with data, thin stream or not.
     Always,
 }

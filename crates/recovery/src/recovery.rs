@@ -64,7 +64,7 @@ pub struct Recovery {
 struct Draft {
     /// Units sent for the first time.
     new: u32,
-    /// Number of units retransmitted.
+    /// Units of the packet sent before, as retransmissions or copies.
     again: u32,
     bytes: u32,
     /// Bytes of copies that ride along.
@@ -112,7 +112,7 @@ pub struct TimeoutOutcome {
 pub enum Load {
     /// Data sent for the first time.
     New,
-    /// Data sent before.
+    /// Data sent before, as a retransmission or a redundant copy.
     Again,
 }
 

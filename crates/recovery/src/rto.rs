@@ -62,7 +62,7 @@ pub struct Backoff {
     early: u8,
     /// Expiries since the last RTT sample.
     expiries: u8,
-    /// Instant of the first of them.
+    /// Time of the first of those expiries.
     first_at: Option<Instant>,
     /// Expiries since the last acknowledgement.
     in_a_row: u8,

@@ -10,7 +10,7 @@ use crate::margin::Margin;
 /// section 3.2): less does no harm, and on a short path it is jitter.
 pub(crate) const LEAST_QUEUE: Duration = Duration::from_millis(5);
 
-/// One second, in nanoseconds.
+/// One second, in nanoseconds, the unit of the estimates.
 const SECOND: i64 = 1_000_000_000;
 
 /// A gain between 0 and 1 as an exact fraction.
@@ -161,7 +161,7 @@ impl RttEstimator {
         Duration::from_nanos(self.longest.max(0) as u64)
     }
 
-    /// `SRTT + 2 · RTTVAR`: the age at which FreeBSD regards an unacknowledged chunk as overdue.
+    /// `SRTT + 2 · RTTVAR`: the age at which FreeBSD regards an unacknowledged unit as overdue.
     pub fn overdue_after(&self) -> Option<Duration> {
         Some(self.srtt()? + self.rttvar()? * 2)
     }

@@ -14,17 +14,17 @@ const PAGE: &str = include_str!("document.html");
 /// Text of the empty page that the report replaces.
 const PLACEHOLDER: &str = "\"REPORT\"";
 
-/// A whole report.
+/// A whole report: its head and a section for each experiment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Document {
-    /// Headline, plain text.
+    /// Headline in plain text.
     pub title: String,
-    /// One or two sentences.
+    /// Summary of one or two sentences.
     pub about: String,
     /// Origin of the results (version, commit, plan, seeds, duration), in the order to show.
     pub provenance: Vec<Entry>,
-    /// An experiment each.
+    /// Sections in the order to show, an experiment each.
     pub sections: Vec<Section>,
 }
 
@@ -32,7 +32,7 @@ pub struct Document {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
-    /// Left of the value.
+    /// Name, shown left of the value.
     pub name: String,
     /// Text of the value, with its unit.
     pub value: String,
@@ -47,15 +47,15 @@ pub struct Section {
     /// The paper it belongs to, to group the table of contents; none for a plan of one's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// Headline.
+    /// Headline of the section.
     pub title: String,
     /// The question, in two sentences.
     pub about: String,
-    /// Figures in their order.
+    /// Figures in the order to show.
     pub figures: Vec<Figure>,
-    /// The table paper/here.
+    /// The paper's numbers beside ours.
     pub comparisons: Vec<Comparison>,
-    /// Settings of the runs.
+    /// Settings of the runs, as names and values.
     pub parameters: Vec<Entry>,
     /// Assumptions that the paper leaves open, with their reasons.
     pub open: Vec<Entry>,
@@ -72,19 +72,19 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Figure {
-    /// Points over two axes.
+    /// Points over two axes, joined or not.
     Plot {
-        /// Name of its files.
+        /// Name of its files, without the ending.
         name: String,
-        /// Headline.
+        /// Headline above the figure.
         title: String,
-        /// Caption, a sentence.
+        /// Caption of the figure, a sentence.
         caption: String,
-        /// The horizontal axis.
+        /// The horizontal axis, with its range and scale.
         x: Axis,
-        /// The vertical axis.
+        /// The vertical axis, with its range and scale.
         y: Axis,
-        /// Lines or points.
+        /// Lines, points or bars, each with its name.
         series: Vec<Series>,
         /// Values marked with a line across.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -92,11 +92,11 @@ pub enum Figure {
     },
     /// A value for each pair of places, as colours.
     HeatMap {
-        /// Name of its files.
+        /// Name of its files, without the ending.
         name: String,
-        /// Headline.
+        /// Headline above the figure.
         title: String,
-        /// Caption, a sentence.
+        /// Caption of the figure, a sentence.
         caption: String,
         /// The horizontal axis, with categories.
         x: Axis,
@@ -106,36 +106,36 @@ pub enum Figure {
         value: Quantity,
         /// Places on both axes, and the value.
         cells: Vec<(u32, u32, f64)>,
-        /// Cells with a mark.
+        /// Cells that are marked, with the reason.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         marks: Vec<CellMark>,
     },
     /// Packets between two hosts as arrows; time runs downwards.
     Ladder {
-        /// Name of its files.
+        /// Name of its files, without the ending.
         name: String,
-        /// Headline.
+        /// Headline above the figure.
         title: String,
-        /// Caption, a sentence.
+        /// Caption of the figure, a sentence.
         caption: String,
-        /// Names of both sides.
+        /// Names of both sides, the sender's first.
         sides: [String; 2],
         /// Length of the time axis, in milliseconds.
         span_ms: f64,
-        /// Packets between the sides.
+        /// Packets between the sides, in the order in which they left.
         arrows: Vec<Arrow>,
-        /// Events at one side.
+        /// Events at one side, such as expired timers.
         notes: Vec<Note>,
     },
     /// Pictures in rows and columns.
     Gallery {
-        /// Name of its files.
+        /// Name of its files, without the ending.
         name: String,
-        /// Headline.
+        /// Headline above the figure.
         title: String,
-        /// Caption, a sentence.
+        /// Caption of the figure, a sentence.
         caption: String,
-        /// Headings of the columns.
+        /// Headings of the columns, from left to right.
         columns: Vec<String>,
         /// A picture for each column.
         rows: Vec<GalleryRow>,
@@ -171,13 +171,13 @@ pub struct Axis {
     /// Beginning of the axis; `None` lets the data decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min: Option<f64>,
-    /// Upper end.
+    /// End of the axis; `None` lets the data decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<f64>,
 }
 
 impl Axis {
-    /// A linear axis.
+    /// A linear axis whose range the data decides; an empty unit is none.
     pub fn new(label: &str, unit: &str) -> Axis {
         let unit = (!unit.is_empty()).then(|| unit.to_owned());
         Axis { label: label.to_owned(), unit, ..Axis::default() }
@@ -207,7 +207,7 @@ pub struct Series {
     /// Whether the points are the paper's.
     #[serde(default, skip_serializing_if = "is_default")]
     pub paper: bool,
-    /// Points in their order.
+    /// Points of the series, in the order in which they are joined.
     pub points: Vec<Point>,
     /// Whether the reader has to switch it on.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -229,7 +229,7 @@ pub enum Shape {
     Line,
     /// Levels: each value holds until the next.
     Step,
-    /// Points are not joined.
+    /// Marks that are not joined.
     Points,
     /// Bars beside those of other series.
     Bars,
@@ -251,11 +251,11 @@ pub enum Point {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mark {
-    /// `x` or `y`.
+    /// Axis on which the position lies.
     pub axis: AxisName,
     /// Position in the axis' unit.
     pub value: f64,
-    /// Text beside the line.
+    /// Text beside the line across the plot.
     pub label: String,
 }
 
@@ -263,9 +263,9 @@ pub struct Mark {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AxisName {
-    /// The horizontal one.
+    /// The horizontal one, from left to right.
     X,
-    /// The vertical one.
+    /// The vertical one, upwards.
     Y,
 }
 
@@ -277,15 +277,15 @@ pub struct CellMark {
     pub x: u32,
     /// Place on the vertical axis.
     pub y: u32,
-    /// Reason of the mark.
+    /// Reason of the mark, as the legend states it.
     pub label: String,
 }
 
-/// A row of pictures.
+/// A row of pictures with its heading.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GalleryRow {
-    /// Heading of the row.
+    /// Heading at the left of the row.
     pub name: String,
     /// A picture for each column.
     pub images: Vec<Image>,
@@ -302,21 +302,21 @@ pub struct Image {
 }
 
 impl Point {
-    /// Horizontal position.
+    /// Position on the horizontal axis, in its unit.
     pub fn x(self) -> f64 {
         match self {
             Point::Bounded(x, ..) | Point::Plain(x, _) => x,
         }
     }
 
-    /// Vertical position.
+    /// Position on the vertical axis, in its unit.
     pub fn y(self) -> f64 {
         match self {
             Point::Bounded(_, y, ..) | Point::Plain(_, y) => y,
         }
     }
 
-    /// The interval around that.
+    /// Bounds of the interval around the vertical position; none without one.
     pub fn bounds(self) -> Option<(f64, f64)> {
         match self {
             Point::Bounded(_, _, low, high) => Some((low, high)),
@@ -336,7 +336,7 @@ impl Figure {
         }
     }
 
-    /// Headline of the figure.
+    /// Headline above the figure.
     pub fn title(&self) -> &str {
         match self {
             Figure::Plot { title, .. }
@@ -356,7 +356,7 @@ impl Figure {
         }
     }
 
-    /// Names its files.
+    /// Sets the name of its files, without the ending.
     pub fn set_name(&mut self, to: String) {
         match self {
             Figure::Plot { name, .. }

@@ -1,4 +1,4 @@
-//! Numbers in running text.
+//! Numbers in running text: units, digits, groups of three.
 
 /// A latency with three significant digits and its unit, ms or s, that stay on one line.
 pub fn short(latency_ms: f64) -> String {
@@ -22,7 +22,7 @@ fn scaled(latency_ms: f64) -> (f64, &'static str) {
     if latency_ms >= 999.5 { (latency_ms / 1000.0, "s") } else { (latency_ms, "ms") }
 }
 
-/// Four significant digits.
+/// A number rounded to four significant digits.
 pub fn four_digits(value: f64) -> String {
     let rounded: f64 = format!("{value:.3e}").parse().unwrap_or(value);
     rounded.to_string()

@@ -12,7 +12,7 @@ pub(super) fn text_width(text: &str, font_size: f64) -> f64 {
     text.chars().count() as f64 * font_size * 0.58
 }
 
-/// A logarithmic axis.
+/// A logarithmic axis, from values above zero to pixels.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LogAxis {
     pub(super) from: f64,

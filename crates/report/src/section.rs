@@ -20,7 +20,7 @@ pub struct PlanResults {
     pub plan: Plan,
     /// Finished runs of the plan.
     pub finished: Finished,
-    /// Origin of the results.
+    /// Origin of the results: version, plan, seeds.
     pub manifest: Manifest,
     /// Command lines that produce them again.
     pub commands: Vec<String>,
@@ -38,7 +38,7 @@ impl PlanResults {
     }
 }
 
-/// The parameter with the number of runs.
+/// Parameter of a section that counts its runs.
 pub const RUNS: &str = "runs";
 /// The parameter that distinguishes plans by everything that their runs depend on.
 pub const FINGERPRINT: &str = "plan's fingerprint";

@@ -23,10 +23,10 @@ use super::scale::{px, text_width};
 /// Colours of the page, which stand in one file for it and for us.
 const COLOURS: &str = include_str!("colours.json");
 
-/// Space of a plot.
+/// Space of a plot in the drawing, by which it is drawn for the page or a file.
 #[derive(Clone, Copy, Debug)]
 struct Layout {
-    /// Width in pixels.
+    /// Width of the drawing in pixels.
     width: f64,
     /// Height of the plot without axes, title and legend, in pixels.
     plot_height: f64,

@@ -20,26 +20,26 @@ pub struct LatencyByRetransmissions {
 pub struct RetransmissionLatency {
     /// Number of messages, above zero.
     pub count: u64,
-    /// Arithmetic mean.
+    /// Arithmetic mean of the latencies.
     pub mean: f64,
     /// 99 of 100 messages took no longer.
     pub p99: f64,
-    /// The longest latency.
+    /// The longest latency, exact.
     pub max: f64,
 }
 
 /// Latency by number of retransmissions. A column without messages is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct RetransmissionLatencies {
-    /// Messages never retransmitted.
+    /// Latency of messages that were never retransmitted.
     pub none: Option<RetransmissionLatency>,
-    /// Messages retransmitted once.
+    /// Latency of messages that were retransmitted once.
     pub first: Option<RetransmissionLatency>,
-    /// Messages retransmitted twice.
+    /// Latency of messages that were retransmitted twice.
     pub second: Option<RetransmissionLatency>,
-    /// Messages retransmitted three times.
+    /// Latency of messages that were retransmitted three times.
     pub third: Option<RetransmissionLatency>,
-    /// Messages retransmitted more often.
+    /// Latency of messages that were retransmitted more than three times.
     pub more: Option<RetransmissionLatency>,
     /// All messages that were retransmitted at all.
     pub retransmitted: Option<RetransmissionLatency>,

@@ -43,7 +43,7 @@ impl<C: Counter> Histogram<C> {
         Histogram { bins, limit, sum: 0, least: u64::MAX, greatest: 0 }
     }
 
-    /// Counts a value.
+    /// Counts a value; one above the limit counts as the limit in quantiles.
     pub fn record(&mut self, value: u64) {
         self.record_many(value, C::one());
     }
@@ -69,7 +69,7 @@ impl<C: Counter> Histogram<C> {
         self.greatest = self.greatest.max(other.greatest);
     }
 
-    /// Number of values.
+    /// Number of values recorded; it saturates.
     pub fn count(&self) -> u64 {
         self.bins.len()
     }
@@ -119,7 +119,7 @@ impl<C: Counter> Histogram<C> {
         })
     }
 
-    /// Number of bins in memory.
+    /// Bins that take memory: distinct values, as far as they are told apart.
     #[cfg(test)]
     pub(crate) fn bins_in_memory(&self) -> usize {
         self.bins.distinct_values()

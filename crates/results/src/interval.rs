@@ -52,7 +52,7 @@ fn partition(count: u64, holds: impl Fn(u64) -> bool) -> u64 {
 /// A mean with bounds between which it lies with the stated confidence.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MeanInterval {
-    /// Mean of the sample.
+    /// Arithmetic mean of the sample.
     pub mean: f64,
     /// Lower bound of the interval.
     pub low: f64,

@@ -64,7 +64,7 @@ pub fn jain(shares: impl Iterator<Item = f64> + Clone) -> f64 {
 /// Mean and deviation as values come (Welford 1962).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moments {
-    /// Number of values.
+    /// Number of values taken in.
     pub count: u64,
     /// Arithmetic mean of all values so far; 0 before the first.
     pub mean: f64,
@@ -72,7 +72,7 @@ pub struct Moments {
 }
 
 impl Moments {
-    /// Takes a value in.
+    /// Takes a value in, without keeping it.
     pub fn add(&mut self, value: f64) {
         self.count += 1;
         let before = value - self.mean;

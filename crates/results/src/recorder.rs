@@ -1,4 +1,4 @@
-//! One distribution of latencies.
+//! A distribution of latencies, recorded in bounded memory.
 
 use base::Duration;
 use serde::Serialize;
@@ -14,18 +14,18 @@ const LONGEST: Duration = Duration::from_secs(3600);
 /// however many there are. Count, mean and maximum are exact.
 #[derive(Clone, Debug)]
 pub struct LatencyRecorder {
-    /// Latencies in nanoseconds.
+    /// Latencies in nanoseconds, up to [`LONGEST`].
     histogram: Histogram,
 }
 
 /// A distribution of latencies or delays in a few numbers. Times are in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LatencySummary {
-    /// Number of latencies.
+    /// Number of latencies recorded.
     pub count: u64,
-    /// Arithmetic mean.
+    /// Arithmetic mean, exact.
     pub mean: f64,
-    /// Median.
+    /// Median: half were no longer than this.
     pub p50: f64,
     /// 90 of 100 were no longer than this.
     pub p90: f64,
@@ -33,7 +33,7 @@ pub struct LatencySummary {
     pub p99: f64,
     /// 999 of 1000 were no longer than this.
     pub p999: f64,
-    /// The longest latency.
+    /// The longest latency, exact.
     pub max: f64,
 }
 
@@ -60,7 +60,7 @@ impl LatencyRecorder {
         LatencyRecorder { histogram: Histogram::up_to(LONGEST.as_nanos(), Precision::PerMille) }
     }
 
-    /// Counts one latency.
+    /// Counts one latency, to the nanosecond in mean and maximum.
     pub fn record(&mut self, latency: Duration) {
         self.histogram.record(latency.as_nanos());
     }
@@ -70,7 +70,7 @@ impl LatencyRecorder {
         self.histogram.merge(&other.histogram);
     }
 
-    /// Number of latencies recorded.
+    /// Number of latencies recorded, merged ones included.
     pub fn count(&self) -> u64 {
         self.histogram.count()
     }

@@ -23,7 +23,7 @@ pub type Unit = Cow<'static, str>;
 pub struct Row {
     /// Name of the group of flows, of the link, or of the study.
     pub of: String,
-    /// Name of the measure.
+    /// Name of the measure, such as `latency.mean`.
     pub measure: String,
     /// Labels that distinguish results of one measure.
     pub labels: Labels,
@@ -38,11 +38,11 @@ pub struct Row {
 pub struct Distribution {
     /// Name of the group of flows.
     pub of: String,
-    /// Name of the measure.
+    /// Name of the measure that recorded it.
     pub measure: String,
     /// Labels that distinguish results of one measure.
     pub labels: Labels,
-    /// Unit of the values.
+    /// Unit of the values in `bins`.
     pub unit: Unit,
     /// Value and count, by increasing value.
     pub bins: Vec<(u64, u64)>,
@@ -51,7 +51,7 @@ pub struct Distribution {
 /// Meaning and unit of an axis.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quantity {
-    /// Meaning of the axis.
+    /// Name of the quantity, as the axis shows it.
     pub label: Unit,
     /// Unit of the number; empty for a plain number.
     pub unit: Unit,
@@ -62,7 +62,7 @@ pub struct Quantity {
 pub struct Curve {
     /// Name of the group of flows, of the link, or of the study.
     pub of: String,
-    /// Name of the measure.
+    /// Name of the measure that computed it.
     pub measure: String,
     /// Labels that distinguish results of one measure.
     pub labels: Labels,
@@ -77,15 +77,15 @@ pub struct Curve {
 /// An image that a study drew.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Picture {
-    /// Name of the study.
+    /// Name of the study that drew it.
     pub of: String,
-    /// Name of the measure.
+    /// Name under which the study wrote it.
     pub measure: String,
     /// Labels that distinguish results of one measure.
     pub labels: Labels,
     /// Caption of the picture, a sentence.
     pub caption: String,
-    /// The file, PNG.
+    /// Content of the PNG file; in JSON hexadecimal.
     #[serde(with = "hex")]
     pub png: Vec<u8>,
 }
@@ -93,12 +93,12 @@ pub struct Picture {
 /// All results of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Results {
-    /// Single numbers.
+    /// Single numbers, each with its measure and labels.
     pub rows: Vec<Row>,
-    /// Histograms of whole distributions.
+    /// Histograms of whole distributions, for figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distributions: Vec<Distribution>,
-    /// Lines of figures.
+    /// Curves over a quantity, for figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub curves: Vec<Curve>,
     /// Images that a study drew.
@@ -122,7 +122,7 @@ impl Results {
 }
 
 impl Row {
-    /// A row without labels.
+    /// A row without labels, whose value is in `unit`.
     pub fn new(of: &str, measure: &str, value: f64, unit: &'static str) -> Row {
         Row {
             of: of.to_owned(),

@@ -14,7 +14,7 @@ use crate::rows::{Labels, Unit, full_name};
 /// Confidence of all intervals unless another is asked for.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// The values of one number by seed.
+/// A number of each run of a cell, by the run's seed.
 pub type BySeed = BTreeMap<u64, f64>;
 
 /// Mean of `one` minus `other` over the seeds that both have, with its interval.
@@ -49,7 +49,7 @@ pub fn runs_for_quantile(quantile: f64, confidence: f64) -> Option<u64> {
 /// A number of a cell over its seeds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// Flows or link.
+    /// Name of the group of flows, or of the link.
     pub of: String,
     /// Name of the measure, such as `latency.mean`.
     pub measure: String,
@@ -57,7 +57,7 @@ pub struct Series {
     pub labels: Labels,
     /// Unit of the values; empty for plain numbers.
     pub unit: Unit,
-    /// The number of each seed.
+    /// The number that each seed's run gave.
     pub values: BySeed,
 }
 
@@ -67,7 +67,7 @@ impl Series {
         full_name(&self.measure, &self.labels)
     }
 
-    /// Mean over seeds.
+    /// Arithmetic mean over the seeds.
     pub fn mean(&self) -> f64 {
         mean(self.values.values().copied())
     }

@@ -8,7 +8,7 @@ use crate::seeds::{CONFIDENCE, runs_for_quantile};
 /// those that were run: the interval narrows with the square root of the values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SeedsNeeded {
-    /// This number of seeds.
+    /// Number of seeds that suffice by the estimate.
     Seeds(u64),
     /// The values are too few for an upper bound of the quantile: nothing says how wide its
     /// interval would be.

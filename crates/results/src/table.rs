@@ -5,7 +5,7 @@ use std::io::{self, Write};
 /// Values of one kind, one for each row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
-    /// Texts, in UTF-8.
+    /// Texts in UTF-8, one for each row.
     Text(Vec<String>),
     /// Whole numbers, without missing ones.
     Integer(Vec<i64>),
@@ -16,7 +16,7 @@ pub enum Column {
 /// Named columns of equal length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// Name and values of each column.
+    /// Columns from left to right, each with its name; all have the same number of rows.
     pub columns: Vec<(String, Column)>,
 }
 

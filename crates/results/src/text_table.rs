@@ -16,7 +16,7 @@ pub struct Table {
 #[derive(Clone, Debug)]
 enum Row {
     Cells(Vec<String>),
-    /// Text across all columns.
+    /// Text across all columns, which widens none of them.
     Line(String),
 }
 
@@ -40,7 +40,7 @@ impl Table {
         self
     }
 
-    /// Adds a row.
+    /// Adds a row with a cell for each column.
     pub fn row<C: Into<String>>(&mut self, cells: impl IntoIterator<Item = C>) {
         self.rows.push(Row::Cells(cells.into_iter().map(Into::into).collect()));
     }

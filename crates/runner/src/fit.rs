@@ -40,10 +40,10 @@ pub struct Search<'a> {
     pub stopped: &'a AtomicBool,
 }
 
-/// Outcome of a search.
+/// Outcome of a search: a setting and how well it fits.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// The best setting.
+    /// Setting of the unknowns with the lowest cost.
     pub setting: Cell,
     /// Numbers of that setting beside the paper's.
     pub residuals: Vec<Residual>,
@@ -56,7 +56,7 @@ pub struct Found {
 pub struct Searched {
     /// The best; of two that are as good, the one that was tried first.
     pub best: Found,
-    /// Settings that were run.
+    /// Number of settings that were run.
     pub tried: u64,
     /// Settings whose values contradict each other, which were not run.
     pub refused: u64,
@@ -70,7 +70,7 @@ pub enum FitError {
     /// Values contradict each other in every setting that was tried.
     #[error("no setting in the ranges of [fit.unknown] makes sense; the last one: {0}")]
     NoneMakesSense(PlanError),
-    /// A run failed.
+    /// A run of a setting failed.
     #[error("{0}")]
     Engine(EngineError),
     /// The search was stopped before the first setting was judged.
@@ -78,7 +78,7 @@ pub enum FitError {
     Stopped,
 }
 
-/// Judgement of a setting.
+/// Judgement of a setting: its cost, or the reason for which it has none.
 enum Judged {
     Found(Found),
     Refused(PlanError),

@@ -1,4 +1,4 @@
-//! Plans read from disk.
+//! Plans read from disk, with the files that they name.
 
 use std::path::Path;
 

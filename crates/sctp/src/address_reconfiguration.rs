@@ -36,7 +36,7 @@ impl AddressReconfiguration {
         }
     }
 
-    /// Earliest deadline.
+    /// Deadline of T4, the only timer.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         self.requests.deadline()
     }
@@ -79,17 +79,17 @@ impl AddressReconfiguration {
         Ok(())
     }
 
-    /// This side's requests.
+    /// ASCONFs of this side and their answers.
     pub(crate) fn requests(&self) -> &Requests {
         &self.requests
     }
 
-    /// This side's requests, mutable.
+    /// ASCONFs of this side, to handle an answer or T4.
     pub(crate) fn requests_mut(&mut self) -> &mut Requests {
         &mut self.requests
     }
 
-    /// The peer's requests.
+    /// Answers to the peer's ASCONFs, to handle another one.
     pub(crate) fn answers_mut(&mut self) -> &mut Answers {
         &mut self.answers
     }

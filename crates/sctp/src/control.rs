@@ -157,7 +157,7 @@ impl Controls {
         }
     }
 
-    /// The first chunk.
+    /// The chunk to be sent next.
     #[inline]
     pub(crate) fn first(&self) -> Option<&Control> {
         // Most packets carry data only, and several questions about the first chunk precede each.

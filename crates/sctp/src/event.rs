@@ -82,7 +82,7 @@ pub(crate) struct Events {
     rest: Option<Box<VecDeque<Event>>>,
 }
 
-/// Frequent events without data.
+/// Frequent events without data, of which the first needs no allocation.
 #[derive(Clone, Copy, Debug)]
 enum Frequent {
     Readable,
@@ -180,7 +180,7 @@ pub enum Failure {
     StaleCookie,
     /// Messages were sent on streams that the peer does not grant.
     TooFewStreams {
-        /// Number of streams that it grants.
+        /// Outbound streams after the peer's INIT or INIT ACK, at least 1.
         granted: u16,
     },
 }

@@ -75,7 +75,7 @@ impl Reconfiguration {
         self.held.next_expiry()
     }
 
-    /// Earliest deadline.
+    /// Earliest deadline of this side's requests and of the answers to the peer's.
     #[inline(never)]
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         self.requests.deadline().into_iter().chain(self.answers.deadline()).min()

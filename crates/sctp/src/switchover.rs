@@ -45,7 +45,8 @@ pub struct SwitchoverPolicy {
 pub enum PotentiallyFailed {
     /// No condition: the path works until Path.Max.Retrans is exceeded (RFC 9260).
     Never,
-    /// More than this number of consecutive errors (PFMR of RFC 7829, which recommends 0).
+    /// Number of consecutive errors beyond which the path counts as potentially failed (PFMR of RFC
+    /// 7829, which recommends 0).
     AfterErrors(u8),
     /// Two consecutive expiries of its timers (T3-rtx, heartbeats), or one of T3-rtx followed by an
     /// immediate HEARTBEAT that is not answered within `SRTT + max(4 RTTVAR, SRTT / 2, 10 ms)`.
@@ -108,7 +109,7 @@ impl SwitchoverPolicy {
 }
 
 impl Default for SwitchoverPolicy {
-    /// The default: [`SwitchoverPolicy::EVIDENCE`].
+    /// [`SwitchoverPolicy::EVIDENCE`], by which data leaves a suspicious path before a timeout.
     fn default() -> Self {
         SwitchoverPolicy::EVIDENCE
     }

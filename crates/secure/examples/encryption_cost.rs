@@ -1,8 +1,8 @@
 //! Processor time that encryption takes: `cargo run --release -p thinstream-secure --example
 //! encryption_cost`.
 //!
-//! Both runs carry equal messages over equal virtual networks, one in plain and one over DTLS, with
-//! both ends and the network in one thread. The difference of their times is the price of
+//! Both runs carry equal messages over equal virtual networks, one unencrypted and one over DTLS,
+//! with both ends and the network in one thread. The difference of their times is the price of
 //! encryption at both ends together; times vary with the machine.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "measures real time")]
 

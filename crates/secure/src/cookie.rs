@@ -16,7 +16,7 @@ use dimpl::crypto::{CryptoProvider, HashAlgorithm, HmacProvider};
 use crate::hello::{ClientHello, Padding};
 use crate::signing::LateKeys;
 
-/// Bytes of a cookie.
+/// Bytes of a cookie, with the secret's number and the padding in the first three.
 const COOKIE: usize = 32;
 /// Time for which one secret is used for new cookies; each cookie is valid for once to twice as
 /// long.

@@ -71,7 +71,7 @@ pub struct Dtls {
     opened: VecDeque<Bytes>,
 }
 
-/// A client's handshake attempts.
+/// The current attempt of a client's handshake; each begins with a new ClientHello.
 #[derive(Debug)]
 struct Attempt {
     number: u8,

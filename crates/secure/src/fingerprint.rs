@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
-    /// Fingerprint of a certificate in DER.
+    /// SHA-256 of the certificate's encoding in DER.
     pub fn of_certificate(der: &[u8]) -> Fingerprint {
         Fingerprint(Sha256::digest(der).into())
     }

@@ -6,9 +6,9 @@ pub(crate) const RECORD: usize = 13;
 /// Bytes of a handshake message's header: type, length, message number, offset and length of the
 /// fragment.
 const MESSAGE: usize = 12;
-/// Record of the handshake.
+/// Content type of records with handshake messages (RFC 8446, section 5.1).
 pub(crate) const HANDSHAKE: u8 = 22;
-/// Message type of ClientHello.
+/// Message type of ClientHello (RFC 8446, section 4).
 const CLIENT_HELLO: u8 = 1;
 /// Number of the extension with the cookie (RFC 8446, section 4.2).
 const COOKIE: usize = 44;
@@ -149,7 +149,7 @@ impl<'a> ClientHello<'a> {
     }
 }
 
-/// The number of `width` bytes at `at`.
+/// Reads `width` bytes in network byte order; none beyond the end.
 fn number(bytes: &[u8], at: usize, width: usize) -> Option<usize> {
     let bytes = bytes.get(at..at + width)?;
     Some(bytes.iter().fold(0, |number, byte| number << 8 | usize::from(*byte)))

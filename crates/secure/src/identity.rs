@@ -125,7 +125,7 @@ impl Identity {
         SecretKey::from(&self.key)
     }
 
-    /// The certificate in DER.
+    /// Certificate of the identity's key, in DER.
     pub fn certificate(&self) -> &[u8] {
         &self.certificate
     }

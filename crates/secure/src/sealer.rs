@@ -8,18 +8,18 @@ use bytes::Bytes;
 use crate::fingerprint::Fingerprint;
 use crate::trust::Refusal;
 
-/// An authenticated peer.
+/// An authenticated peer: it proved to hold the key of its certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peer {
     /// Fingerprint of the certificate whose key the peer proved to hold.
     pub fingerprint: Fingerprint,
-    /// The certificate in DER.
+    /// Certificate that the peer sent, in DER.
     pub certificate: Bytes,
     /// On first use: the line to append to the known peers, without a line break.
     pub line_to_add: Option<String>,
 }
 
-/// Progress of a session.
+/// Progress of a session, from the handshake to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
     /// The handshake is in progress; no packet is opened or sealed.
@@ -116,6 +116,6 @@ pub trait Sealer {
     /// Closes the session, and notifies the peer if the session was open.
     fn close(&mut self, now: Instant);
 
-    /// Progress of the session.
+    /// Progress of the session; final once closed or failed.
     fn state(&self) -> &State;
 }

@@ -11,9 +11,9 @@ use crate::sessions::Sessions;
 /// the record around a packet.
 #[derive(Debug)]
 pub struct Secured<M> {
-    /// The machine whose datagrams are encrypted, in plain from its point of view.
+    /// The machine whose datagrams are encrypted; it reads and writes them unencrypted.
     pub machine: M,
-    /// The sessions below it.
+    /// Sessions that encrypt the machine's datagrams, one for each peer.
     pub sessions: Sessions,
 }
 

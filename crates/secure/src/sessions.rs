@@ -44,7 +44,7 @@ pub type SealWatch = Box<dyn FnMut(&[u8], &Bytes) + Send>;
 /// Source of the secrets of all sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Secrets {
-    /// The system's randomness.
+    /// The system's randomness, which no one can predict.
     System,
     /// The random stream of [`Sessions::new`], for virtual time and tests only: see
     /// [`Randomness::Seeded`].
@@ -54,7 +54,7 @@ pub enum Secrets {
 /// The sessions of a host, one or more for each pair of addresses.
 ///
 /// Datagrams of the network go in and out sealed, packets of a machine (an SCTP endpoint, after RFC
-/// 8261) go in and out in plain. The machine is lent with each call. It learns the [`Origin`] of
+/// 8261) go in and out unencrypted. The machine is lent with each call. It learns the [`Origin`] of
 /// each packet, which is a digest of the key that its sender proved to hold, and a packet that it
 /// marks with an origin goes through a session with that host or not at all.
 ///
@@ -92,7 +92,7 @@ pub struct Sessions {
 /// A peer that has proved its key.
 struct Known {
     peer: Peer,
-    /// Open sessions.
+    /// Number of open sessions with this key.
     sessions: usize,
     /// Round trip of a session that this side began.
     dialled: Option<Duration>,
@@ -218,7 +218,7 @@ impl Sessions {
         self.context.settings().epoch + now.since(Instant::ZERO)
     }
 
-    /// Counters.
+    /// Counters of all sessions since the start.
     pub fn stats(&self) -> SessionStats {
         self.stats
     }
@@ -228,7 +228,7 @@ impl Sessions {
         self.table.len()
     }
 
-    /// Whether no session exists.
+    /// Whether no session exists, not even one in a handshake.
     pub fn is_empty(&self) -> bool {
         self.table.len() == 0
     }
@@ -239,7 +239,7 @@ impl Sessions {
         self.half_open.len()
     }
 
-    /// Whether a session to `remote` is open.
+    /// Whether packets to and from `remote` pass, encrypted.
     pub fn is_open(&self, remote: SocketAddr) -> bool {
         self.peer_at(remote).is_some()
     }

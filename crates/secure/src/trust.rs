@@ -23,7 +23,7 @@ pub enum Trust {
     FirstUse {
         /// Name by which the user addresses the peer, such as a host and a port.
         name: String,
-        /// The peers known so far.
+        /// Keys that are remembered from earlier sessions.
         known: PeerList,
     },
     /// Peers with a certificate of an authority.
@@ -37,7 +37,7 @@ pub enum Refusal {
     NotListed(Fingerprint),
     /// The name is known with another key.
     Changed {
-        /// Name of the peer.
+        /// Name by which the user addresses the peer.
         name: String,
         /// Fingerprint that the peer presented.
         presented: Fingerprint,
@@ -46,7 +46,7 @@ pub enum Refusal {
     Certificate {
         /// Fingerprint that the peer presented.
         presented: Fingerprint,
-        /// Fault in the certificate.
+        /// Fault of the certificate, in words.
         reason: String,
     },
     /// The name cannot be written to a line of known peers: it is empty, has blanks, or begins with

@@ -30,7 +30,7 @@ pub struct Item {
     pub object: u16,
     /// Messages (by their place in the list) that must have been delivered before.
     pub after: Vec<usize>,
-    /// Size in bytes.
+    /// Size of the message in bytes, number and time included.
     pub size: usize,
     /// Content after number and time (12 bytes); the rest of its size is zeros.
     pub content: Bytes,
@@ -61,7 +61,7 @@ impl Service {
     pub const ALL: [Service; 4] =
         [Service::OneStream, Service::StreamPerObject, Service::PartialOrder, Service::Unordered];
 
-    /// Name in the table.
+    /// Name in the table of the comparison.
     pub const fn name(self) -> &'static str {
         match self {
             Service::OneStream => "one ordered stream",
@@ -75,9 +75,9 @@ impl Service {
 /// The network of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub struct Network {
-    /// Round-trip time.
+    /// Round-trip time without queueing.
     pub rtt: Duration,
-    /// Packets lost, each way.
+    /// Probability of a packet's loss, each way.
     pub loss: Probability,
     /// Rate, each way; none is infinite.
     pub rate: Option<Rate>,
@@ -96,7 +96,7 @@ pub struct Arrival {
     pub item: usize,
     /// Time of the delivery, from the moment at which the association was set up.
     pub at: Duration,
-    /// Content of the message.
+    /// Content of the message as delivered.
     pub content: Bytes,
 }
 
@@ -171,7 +171,7 @@ pub fn carry(
     Ok(simulation.host(placed.second).outcome())
 }
 
-/// Mean in milliseconds.
+/// Mean of the delays, in milliseconds.
 pub fn mean_ms(delays: &[Duration]) -> f64 {
     results::mean(delays.iter().map(|delay| delay.as_millis_f64()))
 }

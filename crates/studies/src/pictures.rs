@@ -56,7 +56,7 @@ pub enum Order {
     OneAfterAnother,
 }
 
-/// Parameters of the study.
+/// Parameters of pictures sent over a line.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
@@ -68,10 +68,10 @@ pub struct Parameters {
     /// Bytes that the line adds to each packet.
     #[serde(deserialize_with = "form::text")]
     pub framing: Framing,
-    /// Packets lost, each way.
+    /// Probability of a packet's loss, each way.
     #[serde(deserialize_with = "form::text")]
     pub loss: Probability,
-    /// Round-trip time beside serialisation.
+    /// Round-trip time of an empty packet, beside serialisation.
     #[serde(deserialize_with = "form::text")]
     pub rtt: Duration,
     /// Packets that may wait before the line.
@@ -88,7 +88,7 @@ pub struct Parameters {
     pub height: u16,
     /// Most retransmissions of a part with partial reliability.
     pub retransmissions: u32,
-    /// The sender's recovery.
+    /// Policy of the sender's recovery.
     pub policy: PolicySection,
     /// Whether losses are repaired by timeouts only, which begin at 3 s: as plainly as a protocol
     /// of the day may have done it.
@@ -224,7 +224,7 @@ fn no_picture(reason: String) -> StudyError {
     StudyError::Failed(format!("a picture: {reason}"))
 }
 
-/// Measures that [`compare`] adds.
+/// Measures that [`compare`] adds to those of the runs.
 const CONCLUSIONS: [&str; 1] = ["ahead"];
 
 /// The key that says how the pictures travel.

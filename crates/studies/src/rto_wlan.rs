@@ -29,7 +29,7 @@ use crate::form::{self, whole_seconds};
 /// The study's name in a plan.
 pub const NAME: &str = "rto-wlan";
 
-/// The axis of time.
+/// Axis of time, in seconds.
 const SECONDS: Quantity = Quantity::new("time", "s");
 
 /// Parameters of the analytical study.
@@ -98,7 +98,7 @@ impl Study for Parameters {
 struct Known {
     srtt: f64,
     rttvar: f64,
-    /// Within RFC 9260's bounds.
+    /// Retransmission timeout within RFC 9260's bounds.
     rto: f64,
 }
 

@@ -72,7 +72,7 @@ impl From<Order> for Scheduler {
     }
 }
 
-/// Parameters of the study.
+/// Parameters of bulk and thin streams that share an association.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
@@ -98,7 +98,7 @@ pub struct Parameters {
     /// Time in which messages are sent.
     #[serde(deserialize_with = "form::text")]
     pub duration: Duration,
-    /// Recovery of both sides.
+    /// Policy of both sides' recovery.
     pub policy: PolicySection,
 }
 

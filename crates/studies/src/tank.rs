@@ -29,7 +29,7 @@ use lab::study::{Study, StudyError};
 /// The study's name in a plan.
 pub const NAME: &str = "tank";
 
-/// Parameters of a game.
+/// Parameters of a game of tanks.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
@@ -37,16 +37,16 @@ pub struct Parameters {
     pub policy: PolicySection,
     /// Number of tanks, the observing one among them.
     pub tanks: usize,
-    /// Length of the game.
+    /// Duration of the game, in virtual time.
     #[serde(deserialize_with = "form::text")]
     pub duration: Duration,
     /// Round-trip time between a tank and the server.
     #[serde(deserialize_with = "form::text")]
     pub rtt: Duration,
-    /// Packets lost, each way.
+    /// Probability of a packet's loss, each way.
     #[serde(deserialize_with = "form::text")]
     pub loss: Probability,
-    /// Bytes of an update.
+    /// Bytes of an update's message.
     pub update: usize,
     /// The field and how tanks move.
     pub field: Field,
@@ -117,7 +117,7 @@ impl Study for Parameters {
         self.duration.as_secs_f64()
     }
 
-    /// Plays a game.
+    /// Plays a game, and writes how far the tanks were seen from where they were.
     fn run(&self, seed: u64, sheet: &mut Sheet<'_>) -> Result<(), StudyError> {
         let wrong = |reason| StudyError::Parameters { study: NAME, reason };
         let policy = self.policy().map_err(wrong)?;

@@ -76,7 +76,7 @@ pub enum Failure {
     NoListener,
     /// The peer did not answer, and ICMP reported it as unreachable.
     Unreachable,
-    /// The peer stopped acknowledging.
+    /// The peer stopped acknowledging: the user timeout passed, or all retries failed.
     TimedOut,
     /// The peer stopped answering keep-alive probes
     /// ([`keep_alive`](crate::ConnectionOptions::keep_alive),

@@ -15,9 +15,9 @@ use tokio::time::sleep;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-/// Stream of the messages.
+/// Stream with the higher priority, for small messages.
 pub const MESSAGES: StreamId = StreamId(0);
-/// Stream of the file.
+/// Stream with the lower priority, for the parts of the file.
 pub const FILE: StreamId = StreamId(1);
 /// Parts of the file: small, so that the send buffer always has room for a message soon.
 const PART: usize = 16 << 10;
@@ -43,7 +43,7 @@ async fn main() -> Result<()> {
     Ok(client.shutdown().await?)
 }
 
-/// Options of both ends.
+/// Options of both ends: interleaved messages, sent by the priority of their streams.
 pub fn options() -> AssociationOptions {
     let extensions = Extensions::default() | Extensions::INTERLEAVING;
     AssociationOptions {

@@ -68,7 +68,7 @@ impl Net {
         });
     }
 
-    /// Says goodbye to all.
+    /// Closes all associations, and returns once they are closed.
     pub fn close(self) {
         self.runtime.block_on(self.endpoint.close());
     }

@@ -51,7 +51,7 @@ where
 
 type Waiting = Arc<Mutex<BTreeMap<u64, oneshot::Sender<Bytes>>>>;
 
-/// Asks one server.
+/// Sends requests to one server and matches the answers by their numbers.
 pub struct Client {
     server: Association,
     waiting: Waiting,

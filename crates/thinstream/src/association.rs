@@ -82,7 +82,7 @@ impl Association {
         Association { handle: Arc::new(Handle { driver, shard, ticket, remote, opened: None }) }
     }
 
-    /// Whether the association is of this shard.
+    /// Whether this shard's driver serves the association.
     #[cfg(test)]
     pub(crate) fn is_of(&self, shard: &Arc<Shared<Node>>) -> bool {
         Arc::ptr_eq(&self.handle.shard, shard)
@@ -377,7 +377,7 @@ impl Association {
     }
 
     /// The peer, identified by the key that it proved to hold; known before the association is set
-    /// up. None in plain.
+    /// up. None without encryption.
     pub fn peer(&self) -> Option<Peer> {
         let Handle { shard, ticket, .. } = &*self.handle;
         shard.inspect(|node| node.peer(ticket))

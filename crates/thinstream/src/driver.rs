@@ -40,7 +40,7 @@ pub(crate) struct Driver {
     carrier: OpenCarrier,
     pub(crate) sctp_port: u16,
     limits: Limits,
-    /// Fingerprint of this side's key; none for packets in plain.
+    /// Fingerprint of this side's key; none for unencrypted packets.
     pub(crate) fingerprint: Option<Fingerprint>,
     pub(crate) incoming: Arc<Notify>,
     pub(crate) refused: Arc<Notify>,

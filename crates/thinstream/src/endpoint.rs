@@ -225,7 +225,7 @@ impl Endpoint {
         self.listener.driver.local_addrs()
     }
 
-    /// Fingerprint of this side's key, by which peers know it; none in plain.
+    /// Fingerprint of this side's key, by which peers know it; none without encryption.
     pub fn fingerprint(&self) -> Option<Fingerprint> {
         self.listener.driver.fingerprint
     }

@@ -127,13 +127,13 @@ pub enum ConnectError {
         /// This side's key, as the peer would have to know it.
         own: Option<Fingerprint>,
     },
-    /// A key was asked for, and packets in plain prove none.
+    /// A key was asked for, and unencrypted packets prove none.
     #[error("packets in plain prove no key: the trust in {remote} goes with Encapsulation::Secure")]
     NotSecure {
         /// Address of the peer whose trust was given.
         remote: SocketAddr,
     },
-    /// The options omit SCTP's checksum, and packets in plain have no other protection.
+    /// The options omit SCTP's checksum, and unencrypted packets have no other protection.
     #[error("packets in plain need a checksum: zero_checksum goes with encryption alone")]
     ChecksumNeeded,
     /// The peer opened the association, and only the peer can set it up again.
@@ -142,7 +142,7 @@ pub enum ConnectError {
     /// The peer answered none of the INITs.
     #[error("{remote} does not answer{}", text(.hint.as_deref().unwrap_or("")))]
     NoAnswer {
-        /// Address that was tried.
+        /// Address to which the INITs were sent.
         remote: SocketAddr,
         /// The system's error on sending, if there was one.
         hint: Option<String>,

@@ -29,10 +29,10 @@ pub enum Encapsulation {
     /// DTLS 1.3 in UDP datagrams (RFC 8261, RFC 9147): encrypted, and both ends prove their keys.
     #[default]
     Secure,
-    /// UDP datagrams in plain (RFC 6951), for peers without DTLS: **not encrypted**, and no key is
-    /// proved.
+    /// UDP datagrams without DTLS (RFC 6951), for peers that lack it: **not encrypted**, and no key
+    /// is proved.
     PlainUdp,
-    /// IP packets of protocol 132 in plain; they need root or CAP_NET_RAW, and the system's own
+    /// Unencrypted IP packets of protocol 132; they need root or CAP_NET_RAW, and the system's own
     /// SCTP must not be loaded: **not encrypted**, and no key is proved. Linux only.
     PlainRawIp,
 }
@@ -62,11 +62,12 @@ pub struct EndpointOptions {
     /// Encapsulation of SCTP packets: DTLS in UDP unless chosen otherwise.
     pub encapsulation: Encapsulation,
     /// The key by which peers identify this side; none makes a new one for the life of the
-    /// endpoint. Ignored in plain.
+    /// endpoint. Ignored without encryption.
     pub identity: Option<Identity>,
     /// Clients that may open associations, where this side listens: any client by default;
     /// [`Association::peer`](crate::Association::peer) identifies it. A refused client gets no
-    /// answer; [`Endpoint::refused`](crate::Endpoint::refused) reports it. Ignored in plain.
+    /// answer; [`Endpoint::refused`](crate::Endpoint::refused) reports it. Ignored without
+    /// encryption.
     pub clients: Trust,
     /// SCTP port of this side; none takes a random one of 49152 to 65535. Not the UDP port, which
     /// is that of the address bound.
@@ -113,7 +114,7 @@ pub struct EndpointOptions {
     /// The endpoint's clock; none starts a new one. Times of endpoints that share a clock are
     /// comparable.
     pub clock: Option<Clock>,
-    /// Observer of all SCTP packets, in plain, for captures.
+    /// Observer of all SCTP packets, unencrypted, for captures.
     pub tap: Option<Box<dyn PacketTap>>,
 }
 

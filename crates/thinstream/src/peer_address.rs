@@ -12,8 +12,8 @@ use crate::options::DEFAULT_PORT;
 ///
 /// Text such as `"game.example:9899"`, `"[2001:db8::1]:9899"` or `"192.0.2.1"` becomes one (without
 /// a port it means [`DEFAULT_PORT`]); so do a socket address, and several for a peer that has more
-/// than one. Unless packets travel in plain, it also takes a trust: [`PeerAddress::trusting`], or a
-/// pair of the place and a fingerprint or a trust.
+/// than one. Unless packets travel unencrypted, it also takes a trust: [`PeerAddress::trusting`],
+/// or a pair of the place and a fingerprint or a trust.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerAddress {
     /// IP addresses and, over UDP, the ports of the encapsulation; the first is the primary.
@@ -23,7 +23,7 @@ pub struct PeerAddress {
     pub host: Option<String>,
     /// Port of the peer's SCTP endpoint, inside of UDP or IP.
     pub sctp_port: u16,
-    /// The keys that the peer may have, on every path. Required, except for packets in plain,
+    /// The keys that the peer may have, on every path. Required, except for unencrypted packets,
     /// which prove no key.
     pub trust: Option<Trust>,
 }
@@ -82,7 +82,7 @@ impl From<&str> for PeerAddress {
 }
 
 impl From<String> for PeerAddress {
-    /// Converts as from `&str`.
+    /// Parses the text as `From<&str>` does.
     fn from(text: String) -> PeerAddress {
         PeerAddress::from(text.as_str())
     }

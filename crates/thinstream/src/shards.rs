@@ -27,7 +27,7 @@ use tokio::sync::Notify;
 
 pub(crate) use self::census::Commons;
 
-/// A peer: its IP address, and its SCTP port in plain, its UDP port where packets are encrypted.
+/// A peer: its IP address, and its UDP port where packets are encrypted, else its SCTP port.
 pub(crate) type Whom = (IpAddr, u16);
 
 /// Way by which a datagram came to the mailbox of a shard.

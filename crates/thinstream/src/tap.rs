@@ -7,7 +7,7 @@ use bytes::Bytes;
 #[cfg(feature = "capture")]
 use io::PcapTap;
 
-/// Observes the SCTP packets that an endpoint sends and receives, in plain even if they are
+/// Observes the SCTP packets that an endpoint sends and receives, unencrypted even if they are
 /// encrypted on the wire. The endpoint is locked during the calls, which must be short and must not
 /// call the endpoint.
 pub trait PacketTap: Send {

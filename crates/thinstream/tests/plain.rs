@@ -1,4 +1,4 @@
-//! The tests of this folder once more, with packets in plain: `support::PLAIN`.
+//! The tests of this folder once more, with unencrypted packets: `support::PLAIN`.
 #![allow(clippy::duplicate_mod, reason = "each brings its own helpers")]
 
 #[path = "cancellation.rs"]

@@ -1,5 +1,5 @@
-//! The tests of this folder once more, with packets in plain and servers of several shards. Those
-//! of limits are not among them, since with one place there is no other shard to speak of:
+//! The tests of this folder once more, with unencrypted packets and servers of several shards.
+//! Those of limits are not among them, since with one place there is no other shard to speak of:
 //! `src/endpoint/tests.rs` has limits of several.
 #![allow(clippy::duplicate_mod, reason = "each brings its own helpers")]
 

@@ -158,7 +158,7 @@ async fn an_encrypted_end_and_a_plain_end_never_meet() {
     let plain = |options| EndpointOptions { encapsulation: Encapsulation::PlainUdp, ..options };
     let bind = |options| Endpoint::bind(LOOPBACK.parse().unwrap(), options).unwrap();
     let few = AssociationOptions { max_init_retransmits: 1, ..quick_options() };
-    // In neither direction can an attacker force packets in plain.
+    // In neither direction can an attacker force unencrypted packets.
     let secure = server();
     let client = bind(plain(EndpointOptions::client()));
     let error = within(client.connect(secure.local_addr(), few.clone())).await.unwrap_err();

@@ -382,7 +382,7 @@ impl<O: Observer> Analysis<O> {
         self.streams.push(report);
     }
 
-    /// Both captures are read.
+    /// Ends all open connections, and makes the report of all that was read.
     fn finish(mut self, bytes: u64) -> (Report, O) {
         self.capture.bytes = bytes;
         self.settle_clock();
@@ -461,7 +461,7 @@ fn describe(
     }
 }
 
-/// A part of a packet that was described.
+/// Describes a range of a packet's data for observers.
 fn describe_part(sent: &PacketSent, part: Part, units: &[Unit], pushed: bool) -> DataSent {
     let Piece { start, end, bytes } = part.piece;
     let unit = units.iter().find(|unit| unit.start == start);

@@ -34,17 +34,17 @@ impl LinkType {
     pub const ETHERNET: LinkType = LinkType(1);
     /// Nothing: the packet begins with its IP header; the number that some systems write for it.
     pub const RAW_BSD: LinkType = LinkType(12);
-    /// OpenBSD's number for [`LinkType::RAW_BSD`].
+    /// Nothing before the IP header; OpenBSD's number for [`LinkType::RAW_BSD`].
     pub const RAW_OPENBSD: LinkType = LinkType(14);
     /// Nothing: the packet begins with its IP header.
     pub const RAW: LinkType = LinkType(101);
     /// OpenBSD loopback: the address family in network byte order.
     pub const LOOP: LinkType = LinkType(108);
-    /// Linux cooked capture.
+    /// Linux cooked capture, as of the interface `any`: a header of 16 bytes.
     pub const LINUX_SLL: LinkType = LinkType(113);
-    /// An IPv4 packet.
+    /// Nothing before the header of an IPv4 packet.
     pub const IPV4: LinkType = LinkType(228);
-    /// An IPv6 packet.
+    /// Nothing before the header of an IPv6 packet.
     pub const IPV6: LinkType = LinkType(229);
     /// Linux cooked capture, version 2.
     pub const LINUX_SLL2: LinkType = LinkType(276);
@@ -77,7 +77,7 @@ pub struct Damage {
     pub offset: u64,
     /// Packets that were read before it.
     pub packets: u64,
-    /// Kind of the damage.
+    /// Kind of the damage, as far as it can be told.
     pub cause: Cause,
 }
 
@@ -134,7 +134,7 @@ impl fmt::Display for OpenError {
 
 impl std::error::Error for OpenError {}
 
-/// The two formats.
+/// Format of a capture file, with the state that its records need.
 #[derive(Debug)]
 enum Format {
     Pcap(pcap::Header),
@@ -206,7 +206,7 @@ impl<R: Read> Capture<R> {
         }))
     }
 
-    /// Bytes read so far.
+    /// Number of bytes of the file that were read so far.
     pub fn offset(&self) -> u64 {
         self.buffer.offset()
     }

@@ -1,4 +1,4 @@
-//! Reports of single packets.
+//! Reports of single packets, for the packets that a user asks for by number.
 
 use core::ops::RangeInclusive;
 use std::collections::BTreeMap;

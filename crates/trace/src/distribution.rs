@@ -12,7 +12,7 @@ pub(crate) struct Distribution {
     /// The values, as long as there is no histogram.
     exact: Vec<u64>,
     histogram: Option<Box<Histogram<u32>>>,
-    /// Precision of the histogram.
+    /// Precision of the histogram: relative error of the quantiles.
     precision: Precision,
 }
 
@@ -37,7 +37,7 @@ impl Distribution {
         }
     }
 
-    /// Adds the values of `other`.
+    /// Takes the other distribution in, exactly while both are small.
     pub(crate) fn merge(&mut self, other: &Distribution) {
         match &other.histogram {
             None => other.exact.iter().for_each(|value| self.record(*value)),
@@ -125,9 +125,9 @@ impl Distribution {
 /// exceed; with more than 2048 values quantiles are at most 1 % off (0.1 % over all streams).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Summary {
-    /// Number of values.
+    /// Values that the numbers below summarise.
     pub count: u64,
-    /// Mean of the values.
+    /// Arithmetic mean of all values.
     pub mean: f64,
     /// The smallest value.
     pub min: f64,
@@ -135,7 +135,7 @@ pub struct Summary {
     pub p1: f64,
     /// 25 % are not above it.
     pub p25: f64,
-    /// Median.
+    /// Median: 50 % are not above it.
     pub p50: f64,
     /// 75 % are not above it.
     pub p75: f64,

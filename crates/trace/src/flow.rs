@@ -24,18 +24,18 @@ pub(crate) struct Direction {
     pub(crate) receiver: Option<Box<Receiver>>,
 }
 
-/// Contents of a packet.
+/// Observations about a packet, which the analysis hands on.
 #[derive(Debug, Default)]
 pub(crate) struct Observed {
     /// User data of the packet, if any.
     pub(crate) told: Option<Told>,
     /// Whether it was pushed (PSH): nothing more had been written by then.
     pub(crate) pushed: bool,
-    /// Ranges that it acknowledged.
+    /// Ranges of the other direction's data that it acknowledged cumulatively.
     pub(crate) acknowledged: Vec<Acknowledged>,
 }
 
-/// A connection or association.
+/// A TCP connection or SCTP association, with both of its directions.
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
     /// Number from 1, in the order in which flows were first seen.
@@ -44,7 +44,7 @@ pub(crate) struct Flow {
     /// Sender and receiver of the first packet.
     pub(crate) ends: [SocketAddr; 2],
     pub(crate) udp: Option<(u16, u16)>,
-    /// Interface of its packets.
+    /// Interface in the capture file on which its packets were seen.
     pub(crate) interface: u32,
     pub(crate) interface_name: Option<Box<str>>,
     pub(crate) last_seen: Instant,
@@ -84,7 +84,7 @@ impl Flow {
     }
 }
 
-/// An address and a port.
+/// Joins address and port; an IPv4 address mapped into IPv6 becomes plain.
 pub(crate) fn socket(address: IpAddr, port: u16) -> SocketAddr {
     SocketAddr::new(crate::packet::canonical(address), port)
 }

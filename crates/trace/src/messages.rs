@@ -27,7 +27,7 @@ const MOST_MISSING: u64 = 10_000;
 pub struct Message {
     /// Time of transmission, since the capture's first packet.
     pub at: Duration,
-    /// Length in bytes.
+    /// Bytes of user data.
     pub size: u64,
 }
 
@@ -94,7 +94,7 @@ impl Observer for Messages {
     }
 }
 
-/// Messages of one stream.
+/// Messages of one stream, while its packets are read.
 #[derive(Clone, Debug, Default)]
 struct Gathered {
     /// Pieces in the order of their numbers.
@@ -117,7 +117,7 @@ struct Piece {
     chunk: ChunkSent,
 }
 
-/// A chunk that is a whole message.
+/// Bounds of data for which the capture shows none.
 const WHOLE: ChunkSent = ChunkSent { stream: 0, begins: true, ends: true };
 
 impl Gathered {

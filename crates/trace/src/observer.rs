@@ -16,7 +16,7 @@ pub struct StreamId {
 }
 
 impl StreamId {
-    /// The connection's number.
+    /// Number of the connection, from 1, in the order of first packets.
     pub fn connection(self) -> u64 {
         self.number
     }
@@ -34,9 +34,9 @@ impl fmt::Display for StreamId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PacketKind {
-    /// New data only.
+    /// Data sent for the first time only.
     New,
-    /// Old data only.
+    /// Data sent before only.
     Retransmission,
     /// New data and copies of old.
     Bundle,
@@ -45,7 +45,7 @@ pub enum PacketKind {
 }
 
 impl PacketKind {
-    /// A word for it.
+    /// Lower-case word in reports and lists.
     pub const fn name(self) -> &'static str {
         match self {
             PacketKind::New => "new",
@@ -67,9 +67,9 @@ pub struct PacketSent {
     pub at: Duration,
     /// Time since the stream's packet before it.
     pub interval: Option<Duration>,
-    /// Bytes of the frame.
+    /// Bytes of the frame on the wire, link-layer header included.
     pub frame_length: u32,
-    /// Bytes of user data.
+    /// Bytes of user data in the packet.
     pub payload: u32,
     /// Bytes of these that were not sent before.
     pub new: u32,
@@ -113,7 +113,7 @@ pub struct ChunkSent {
     pub ends: bool,
 }
 
-/// Data was acknowledged cumulatively.
+/// A range of data was acknowledged cumulatively.
 #[derive(Clone, Copy, Debug)]
 pub struct DataAcknowledged {
     /// Direction that the data took, opposite to the acknowledgement's.
@@ -122,9 +122,9 @@ pub struct DataAcknowledged {
     pub sent: Duration,
     /// Time from the first transmission to the acknowledgement.
     pub latency: Duration,
-    /// Number of their retransmissions.
+    /// Number of times that the data were retransmitted before.
     pub retransmissions: u16,
-    /// Length in bytes.
+    /// Bytes of user data in the range.
     pub bytes: u32,
 }
 
@@ -163,7 +163,7 @@ pub trait Observer {
     fn on_packet(&mut self, _packet: &PacketSent) {}
     /// The packet's user data, in order.
     fn on_data(&mut self, _data: &DataSent) {}
-    /// Data were acknowledged.
+    /// A range of data was acknowledged cumulatively.
     fn on_acknowledged(&mut self, _data: &DataAcknowledged) {}
     /// A packet was lost, wholly or in part.
     fn on_lost(&mut self, _packet: &PacketLost) {}

@@ -23,7 +23,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// Name for people.
+    /// Abbreviation in capitals, as people write it.
     pub const fn name(self) -> &'static str {
         match self {
             Protocol::Tcp => "TCP",
@@ -40,7 +40,7 @@ pub(crate) struct Packet<'a> {
     pub(crate) protocol: Protocol,
     /// Ports of the UDP header around it, if there is one.
     pub(crate) udp: Option<(u16, u16)>,
-    /// Bytes that were captured.
+    /// Bytes of the segment or packet, as far as they were captured.
     pub(crate) bytes: &'a [u8],
     /// Length on the wire, in bytes.
     pub(crate) length: u32,
@@ -68,7 +68,7 @@ impl Packet<'_> {
 pub(crate) enum Other {
     /// A link layer that is not known here.
     Link,
-    /// Neither IPv4 nor IPv6.
+    /// Neither IPv4 nor IPv6, such as ARP.
     NotIp,
     /// IP, but neither TCP nor SCTP.
     Protocol,

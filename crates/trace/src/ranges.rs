@@ -44,7 +44,7 @@ impl Ranges {
         }
     }
 
-    /// Forgets everything below `bound`.
+    /// Forgets what lies below `bound`, and cuts a range that contains it.
     pub(crate) fn forget_below(&mut self, bound: u64) {
         while let Some((&start, &end)) = self.0.first_key_value() {
             if start >= bound {

@@ -52,7 +52,7 @@ impl Unit {
 /// Numbers that distinguish transmissions of the same data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mark {
-    /// TCP's timestamp (TSval).
+    /// TSval of TCP's timestamp option (RFC 7323), if it has one.
     pub(crate) stamp: Option<u32>,
     /// IPv4's identification, 0 if it is not used.
     pub(crate) identification: u16,
@@ -92,11 +92,11 @@ type Key = (u64, u64);
 pub struct Losses {
     /// Known to have arrived or to be lost.
     pub sent: u64,
-    /// Lost on the way.
+    /// Lost on the way, as the receiver's capture shows.
     pub lost: u64,
 }
 
-/// Counts of a direction.
+/// Counts of a direction's transmissions by their fate.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) packets: Losses,
@@ -400,12 +400,12 @@ struct Rank {
     sent: Instant,
 }
 
-/// A transmission that arrived.
+/// A transmission that the receiver's capture shows.
 #[derive(Debug)]
 struct Found {
     at: Instant,
     parts: Parts,
-    /// No other transmission could have been it.
+    /// Whether no other transmission can be the one that arrived.
     is_certain: bool,
 }
 

@@ -24,7 +24,7 @@ pub struct Report {
     pub capture: CaptureReport,
     /// The receiver's, if there was one.
     pub receiver_capture: Option<CaptureReport>,
-    /// Connections and associations.
+    /// Number of TCP connections and SCTP associations.
     pub connections: u64,
     /// Directions with user data, one by one.
     pub streams: Vec<StreamReport>,
@@ -47,7 +47,7 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// Contents of a file.
+/// Contents of a capture file: packets, bytes, time, and what was ignored.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct CaptureReport {
     /// Packets read from the file, of any protocol.
@@ -58,9 +58,9 @@ pub struct CaptureReport {
     pub start_s: f64,
     /// Time from the first packet to the last.
     pub duration_s: f64,
-    /// Number of TCP segments.
+    /// Number of TCP segments, of all connections.
     pub tcp: u64,
-    /// Number of SCTP packets.
+    /// Number of SCTP packets, of all associations.
     pub sctp: u64,
     /// Packets that were ignored, by reason.
     pub passed_over: PassedOver,
@@ -104,7 +104,7 @@ impl CaptureReport {
 pub struct StreamReport {
     /// The connection's number, and `a` for the direction that was seen first, `b` for the other.
     pub id: String,
-    /// TCP or SCTP.
+    /// Transport protocol of the connection.
     pub protocol: Protocol,
     /// Address and port of the sender.
     pub source: String,
@@ -124,7 +124,7 @@ pub struct StreamReport {
     /// not tell. If it was not, losses before it look like gaps, and round trips are too
     /// short.
     pub at_sender: Option<bool>,
-    /// Counts and distributions.
+    /// Counts and distributions of the direction, as fields beside these.
     #[serde(flatten)]
     pub totals: Totals,
     /// Whether it is thin, and by which measure.
@@ -154,9 +154,9 @@ impl StreamReport {
 /// Counts and distributions, of one direction or of all.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Totals {
-    /// Packets of each kind.
+    /// Packets by content, each kind counted.
     pub packets: Packets,
-    /// Bytes of each kind.
+    /// Bytes by content: frames, user data, retransmissions, copies.
     pub bytes: Bytes,
     /// Bytes of user data in packets that have some.
     pub payload_bytes: Summary,
@@ -221,7 +221,7 @@ pub struct Percentiles {
 pub struct Packets {
     /// All packets of the stream.
     pub total: u64,
-    /// Packets with user data.
+    /// Packets with user data, new or old.
     pub data: u64,
     /// Packets with nothing but an acknowledgement.
     pub pure_acks: u64,
@@ -235,7 +235,7 @@ pub struct Packets {
 /// of those outstanding when the capture ended, nor of copies where an acknowledgement was lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct KnownFates {
-    /// Packets that arrived.
+    /// Packets that arrived, as acknowledgements show.
     pub arrived: u64,
     /// Packets that were lost, and whose data was retransmitted.
     pub lost: u64,
@@ -257,7 +257,7 @@ pub struct KnownFates {
 pub struct Bytes {
     /// Bytes of whole frames, link headers included.
     pub frames: u64,
-    /// User data in all.
+    /// User data in all, retransmissions and copies included.
     pub payload: u64,
     /// Sent for the first time.
     pub unique: u64,
@@ -270,27 +270,27 @@ pub struct Bytes {
 /// Counts of retransmissions by their number among those of the same data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ByOrder {
-    /// First retransmissions.
+    /// Retransmissions of data that had been sent once.
     pub first: u64,
-    /// Second retransmissions.
+    /// Retransmissions of data that had been retransmitted once.
     pub second: u64,
-    /// Third retransmissions.
+    /// Retransmissions of data that had been retransmitted twice.
     pub third: u64,
-    /// Fourth and later retransmissions.
+    /// Retransmissions of data that had been retransmitted three times or more.
     pub more: u64,
 }
 
 impl ByOrder {
-    /// Sum of all.
+    /// Number of retransmissions of any order.
     pub fn total(&self) -> u64 {
         self.first + self.second + self.third + self.more
     }
 }
 
-/// Retransmissions by probable cause.
+/// Retransmissions by the cause that the capture makes most probable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ByCause {
-    /// A timer expired.
+    /// Retransmissions that an expired timer explains.
     pub timeout: u64,
     /// Three reports of something sent later.
     pub fast: u64,
@@ -298,7 +298,7 @@ pub struct ByCause {
     pub early: u64,
     /// Retransmissions in the packet of another (SCTP).
     pub bundled: u64,
-    /// The tail was probed.
+    /// Probe of a tail whose acknowledgement was late.
     pub probe: u64,
     /// Retransmissions sooner than anything could be known.
     pub unknown: u64,
@@ -307,7 +307,7 @@ pub struct ByCause {
 /// Counts of retransmissions of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Retransmissions {
-    /// Sum of all.
+    /// Number of retransmissions, each range of data counted.
     pub total: u64,
     /// Counts by how often the data had been sent before.
     pub by_order: ByOrder,
@@ -358,11 +358,11 @@ pub struct Thin {
 /// Numbers that only TCP has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TcpReport {
-    /// Segments with SYN.
+    /// Segments with SYN, repeated ones included.
     pub syn: u64,
-    /// Segments with FIN.
+    /// Segments with FIN, repeated ones included.
     pub fin: u64,
-    /// Segments with RST.
+    /// Segments with RST, whatever else they carry.
     pub rst: u64,
     /// Segments that probe an idle connection (RFC 9293, section 3.8.4).
     pub keep_alives: u64,
@@ -382,7 +382,7 @@ pub struct SctpReport {
 /// A stream of an association.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct StreamIdReport {
-    /// The stream identifier.
+    /// Stream identifier in the chunks.
     pub stream: u16,
     /// Messages and chunks sent on it, as fields beside the identifier.
     #[serde(flatten)]
@@ -392,13 +392,13 @@ pub struct StreamIdReport {
 /// Numbers of a direction from the receiver's capture.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ReceiverReport {
-    /// Packets with user data.
+    /// Packets with user data, by their fate.
     pub packets: Losses,
     /// Bytes of user data in them.
     pub bytes: Losses,
     /// Bytes that were sent for the first time.
     pub new_bytes: Losses,
-    /// Bytes that were not.
+    /// Bytes that were sent before, by their fate.
     pub old_bytes: Losses,
     /// Share of packets that were lost.
     pub loss: f64,
@@ -413,7 +413,7 @@ pub struct ReceiverReport {
     pub retransmissions_needed: u64,
     /// Retransmissions that arrived and brought nothing new.
     pub retransmissions_needless: u64,
-    /// Value of redundant data.
+    /// Value of redundant data: losses that it repaired, and copies in vain.
     pub redundancy: Redundancy,
     /// Delays of packets beyond the least one-way delay.
     pub delay_variation_ms: Delays,
@@ -445,11 +445,11 @@ pub struct Redundancy {
     pub packet_hits: u64,
     /// Bundles that brought only data that had arrived.
     pub packet_misses: u64,
-    /// Bundles that were lost.
+    /// Bundles that were lost on the way.
     pub packets_lost: u64,
     /// Redundant bytes that had not arrived before.
     pub byte_hits: u64,
-    /// Redundant bytes that had.
+    /// Redundant bytes that had arrived before.
     pub byte_misses: u64,
 }
 
@@ -462,7 +462,7 @@ pub struct PacketDetails {
     pub time_s: f64,
     /// Time since the stream's packet before it.
     pub interval_ms: Option<f64>,
-    /// Bytes of user data.
+    /// Bytes of user data in the packet.
     pub payload_bytes: u32,
     /// Bytes of these that were not sent before.
     pub new_bytes: u32,

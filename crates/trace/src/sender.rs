@@ -26,7 +26,7 @@ const REPORTS: usize = 8;
 pub(crate) struct Piece {
     pub(crate) start: u64,
     pub(crate) end: u64,
-    /// Bytes of user data.
+    /// Bytes of user data in the piece.
     pub(crate) bytes: u32,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Piece {
 pub(crate) enum Kind {
     /// Sent for the first time.
     New,
-    /// Again: a retransmission.
+    /// Sent again, as a retransmission.
     Again,
     /// Along with something new, in case it was or gets lost (redundant data bundling).
     Along,
@@ -57,9 +57,9 @@ pub(crate) struct Sending<'a> {
     pub(crate) at: Instant,
     /// Parts of the packet, in ascending order.
     pub(crate) pieces: &'a [Piece],
-    /// Bytes of the frame.
+    /// Bytes of the frame on the wire, link-layer header included.
     pub(crate) frame_length: u32,
-    /// TCP's timestamp (TSval).
+    /// TSval of TCP's timestamp option (RFC 7323), if it has one.
     pub(crate) stamp: Option<u32>,
     /// Each piece is a unit that is retransmitted for a reason of its own (SCTP).
     pub(crate) in_units: bool,
@@ -135,7 +135,7 @@ impl Sender {
         self.history.next()
     }
 
-    /// Whether something is outstanding.
+    /// Whether data is outstanding: sent and not acknowledged cumulatively.
     pub(crate) fn is_waiting(&self) -> bool {
         self.history.una() < self.history.next()
     }

@@ -71,13 +71,13 @@ type Tag = (u32, u16, u16, u32);
 /// The fields of an SCTP packet that name its association.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tags {
-    /// The verification tag.
+    /// Verification tag of the common header, which the receiver chose.
     pub(crate) tag: u32,
     /// The tag that an INIT or INIT ACK asks for, and whether it is INIT.
     pub(crate) initiate: Option<(u32, bool)>,
     /// Whether the packet ends the association.
     pub(crate) is_last: bool,
-    /// Interface of the packet.
+    /// Interface in the capture file on which the packet was seen.
     pub(crate) interface: u32,
 }
 
@@ -86,7 +86,7 @@ pub(crate) struct Tags {
 pub(crate) struct Table {
     rows: Vec<Option<Flow>>,
     free: Vec<usize>,
-    /// Rows by their key.
+    /// Rows of open connections, found by the hash of their keys.
     index: HashTable<usize>,
     tags: BTreeMap<Tag, (usize, Way)>,
     /// Tags of each row, for their removal.
@@ -104,7 +104,7 @@ impl Table {
         Table { most: most.max(1), ..Table::default() }
     }
 
-    /// Number of open connections.
+    /// Number of connections in the table, those closed a short time ago among them.
     pub(crate) fn len(&self) -> usize {
         self.index.len()
     }
@@ -118,7 +118,7 @@ impl Table {
         self.rows.get_mut(row)?.as_mut()
     }
 
-    /// All open connections.
+    /// All connections in the table, by row.
     pub(crate) fn flows(&mut self) -> impl Iterator<Item = &mut Flow> {
         self.rows.iter_mut().flatten()
     }
@@ -303,7 +303,7 @@ impl Table {
         }
     }
 
-    /// Takes a connection out.
+    /// Removes a connection with its key and tags, and hands it to `gone`.
     pub(crate) fn remove(&mut self, row: usize, gone: &mut impl FnMut(Flow)) {
         let Some(flow) = self.rows.get_mut(row).and_then(Option::take) else { return };
         if let Ok(entry) = self.index.find_entry(Key::of(&flow).hash(), |other| *other == row) {

@@ -26,7 +26,7 @@ struct Held<T> {
 #[derive(Debug)]
 pub struct Waiting<T> {
     held: VecDeque<Held<T>>,
-    /// The number of the first of them.
+    /// Number of the oldest packet that is held.
     first: u64,
     /// Packets that wait for an acknowledgement, by stream and time of sending.
     by_time: BTreeSet<(StreamId, Duration, u64)>,

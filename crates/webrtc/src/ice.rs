@@ -45,9 +45,9 @@ impl Credentials {
 /// Addresses of the two ends of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// Address of this side.
+    /// Address of this side at which the peer's packets arrive.
     pub local: SocketAddr,
-    /// Address of the peer.
+    /// Address of the peer to which packets go.
     pub remote: SocketAddr,
 }
 

@@ -217,7 +217,7 @@ impl<I: Ice> Peer<I> {
         self.carry(now);
     }
 
-    /// Output: the next event.
+    /// Output: the next event for the application; to be polled until there is none.
     pub fn poll_event(&mut self) -> Option<PeerEvent> {
         if let Some(connected) = self.connected.take() {
             return Some(connected);
@@ -237,7 +237,7 @@ impl<I: Ice> Peer<I> {
         self.ended.is_some()
     }
 
-    /// The side of ICE.
+    /// The side of ICE, for its selected pair and its state.
     pub fn ice(&self) -> &I {
         &self.ice
     }

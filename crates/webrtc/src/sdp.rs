@@ -26,11 +26,11 @@ const MAX_MESSAGE_UNSAID: u64 = 64 << 10;
 /// The end of DTLS that a side takes or offers (RFC 8842, section 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setup {
-    /// Either: only in offers.
+    /// Either, which the answerer chooses; only in offers.
     ActPass,
-    /// The client.
+    /// The client, which sends the ClientHello.
     Active,
-    /// The server.
+    /// The server, which waits for the ClientHello.
     Passive,
 }
 

@@ -211,7 +211,7 @@ impl Server {
         Peer::new(now, ice, (role, trust), options, own.random()).map_err(AcceptError::Settings)
     }
 
-    /// Adds a peer with this id.
+    /// Adds a peer to the table and to the routes of its checks, and counts it.
     fn admit(&mut self, id: PeerId, peer: Peer<IceLite>, ufrag: String, host: Option<Host>) {
         self.peers.insert(id, peer, host);
         self.routes.add_name(ufrag, id);
@@ -279,7 +279,7 @@ impl Server {
         self.options.association = options;
     }
 
-    /// The server's present options.
+    /// Options that apply to peers accepted from now on.
     pub fn options(&self) -> &ServerOptions {
         &self.options
     }
@@ -299,7 +299,7 @@ impl Server {
         self.peers.len() == 0
     }
 
-    /// Counters.
+    /// Counters since the server was made.
     pub fn stats(&self) -> ServerStats {
         self.stats
     }

@@ -10,12 +10,12 @@ const UNDER_WAY: usize = 400;
 /// Packets that the network remembers, to repeat them.
 const REMEMBERED: usize = 200;
 
-/// Fate of a packet.
+/// Fate of a packet under way.
 #[derive(Arbitrary, Clone, Debug)]
 pub enum Fate {
     /// The packet arrives, the others wait.
     Deliver,
-    /// The packet is lost.
+    /// The packet is lost, without a copy.
     Lose,
     /// The packet arrives, and a copy stays in transit.
     Duplicate,

@@ -21,14 +21,14 @@ const RE_CONFIG: u8 = 0x82;
 pub enum Step {
     /// The oldest packet under way to an end arrives, or is lost.
     Deliver {
-        /// The end.
+        /// End at which it arrives, by its lowest bit.
         to: u8,
-        /// Whether it is lost.
+        /// Whether the packet is lost instead.
         lost: bool,
     },
     /// A packet under way arrives twice, out of order.
     Repeat {
-        /// The end.
+        /// End at which it arrives, by its lowest bit.
         to: u8,
         /// The packet, by its place among those under way.
         which: u8,
@@ -36,7 +36,7 @@ pub enum Step {
     /// A chunk with ports, tag and checksum as the end expects them. If `near`, its first field is
     /// a TSN close to those in use.
     Chunk {
-        /// The end.
+        /// End at which it arrives, by its lowest bit.
         to: u8,
         /// Type of the chunk on the wire.
         chunk_type: u8,
@@ -44,32 +44,32 @@ pub enum Step {
         flags: u8,
         /// Distance of its TSN from the latest seen.
         near: Option<i8>,
-        /// The rest.
+        /// Value of the chunk behind its first field.
         value: Blob,
     },
     /// RE-CONFIG with a parameter of a known type, its first number close to where requests began.
     Reconfig {
-        /// The end.
+        /// End at which it arrives, by its lowest bit.
         to: u8,
         /// The parameter: 13 and up.
         kind: u8,
         /// Distance of its number from the first.
         near: i8,
-        /// The rest of it.
+        /// Value of the parameter behind its first number.
         value: Blob,
     },
     /// The application lets streams begin again, or the association, or wants more streams.
     Reset {
-        /// The end.
+        /// End whose application acts, by its lowest bit.
         at: u8,
         /// The kind of reset, and its streams.
         what: u8,
     },
-    /// Bytes as they are.
+    /// Arbitrary bytes, with neither valid fields nor a checksum.
     Raw {
-        /// The end.
+        /// End at which it arrives, by its lowest bit.
         to: u8,
-        /// The datagram.
+        /// Content of the datagram.
         bytes: Blob,
     },
     /// Time passes: a number of milliseconds, or until the next timer.
@@ -77,41 +77,41 @@ pub enum Step {
         /// Number of milliseconds; `None` passes the time until the next timer.
         millis: Option<u16>,
     },
-    /// The application sends.
+    /// The application sends a message.
     Send {
-        /// The end.
+        /// End whose application acts, by its lowest bit.
         at: u8,
         /// Stream, reduced to those that exist.
         stream: u8,
-        /// Bytes.
+        /// Bytes of user data, reduced to a range of the run.
         size: u16,
-        /// Whether without order.
+        /// Whether the message is sent unordered.
         unordered: bool,
     },
-    /// The application reads.
+    /// The application reads all messages that wait.
     Receive {
-        /// The end.
+        /// End whose application acts, by its lowest bit.
         at: u8,
     },
     /// The application changes the policy.
     Policy {
-        /// The end.
+        /// End whose application acts, by its lowest bit.
         at: u8,
         /// Number of the preset, reduced to those that exist.
         preset: u8,
     },
-    /// The application closes.
+    /// The application shuts the association down.
     Shutdown {
-        /// The end.
+        /// End whose application acts, by its lowest bit.
         at: u8,
-        /// One in sixteen does: what comes after it is less worth trying.
+        /// Shuts down only if it is 0 modulo 16, so that most runs go on.
         sure: u8,
     },
-    /// The application gives up.
+    /// The application aborts the association.
     Abort {
-        /// The end.
+        /// End whose application acts, by its lowest bit.
         at: u8,
-        /// One in 64 does.
+        /// Aborts only if it is 0 modulo 64, so that most runs go on.
         sure: u8,
     },
 }
@@ -367,10 +367,10 @@ impl World {
     }
 }
 
-/// Input of the target.
+/// Input of the target, which libFuzzer mutates and `arbitrary` reads.
 pub type Input = Steps<Step>;
 
-/// Runs the steps.
+/// Runs the steps, and checks the invariants after each.
 pub fn run(steps: Input) {
     let steps = steps.0;
     let mut world = World::new(steps.len() % 4 < 2);

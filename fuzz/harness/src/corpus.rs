@@ -32,7 +32,7 @@ mod flag {
     pub(super) const SEND_FORCED: u8 = 0x40;
 }
 
-/// Purpose of an input.
+/// Purpose of an input: the state of the endpoint that it is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// Chunks to an endpoint that opens, as far as the input's first byte says.
@@ -47,14 +47,14 @@ pub enum Shape {
     Listen,
 }
 
-/// End of an input.
+/// End of an input, for the choice of inputs to keep.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// State before the input's packets, as RFC 9260 spells it.
     pub before: &'static str,
-    /// State after them.
+    /// State after the input's packets, as RFC 9260 spells it.
     pub after: &'static str,
-    /// Packets given.
+    /// Number of the input's packets.
     pub given: usize,
     /// Packets that the endpoint sent in answer.
     pub answers: usize,
@@ -165,7 +165,7 @@ impl Bench {
         self.give_chunk(self.tag, InitAck(Bench::init(parameters)));
     }
 
-    /// The peer opens instead.
+    /// Lets the peer open the association: INIT and COOKIE ECHO.
     fn accept(&mut self) {
         let sent = self.give_chunk(VerificationTag(0), Bench::init(Bench::extensions()));
         let answer = sent.first().and_then(|bytes| Packet::parse(Bytes::from(bytes.clone())).ok());

@@ -27,15 +27,15 @@ pub enum Step {
     Hold,
     /// A datagram of the past arrives again.
     Repeat(u8),
-    /// One arrives with a byte changed.
+    /// A datagram arrives with a byte changed.
     Change(u8, u16, u8),
     /// The beginning of one arrives.
     Cut(u8, u16),
-    /// One arrives from another address.
+    /// A datagram arrives from another address.
     Redirect(u8, u8),
     /// A datagram of no host's arrives, from the client's address or another one.
     Raw(u8, Blob),
-    /// One with a record's header.
+    /// Bytes behind the header of a record arrive.
     Record(u8, u8, Blob),
     /// All that is under way is lost.
     Lose,

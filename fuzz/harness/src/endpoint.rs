@@ -29,7 +29,7 @@ const REMEMBERED: usize = 300;
 /// Packets under way at most.
 const UNDER_WAY: usize = 500;
 
-/// Input of the target.
+/// Input of the target, which libFuzzer mutates and `arbitrary` reads.
 pub type Input = Steps<Step>;
 
 /// A chunk of a forged packet.
@@ -41,7 +41,7 @@ pub struct ForgedChunk {
     pub flags: u8,
     /// Distance of a TSN that was seen from the first field, if that is such a TSN.
     pub near: Option<i8>,
-    /// The rest.
+    /// Value of the chunk behind its first field.
     pub value: Blob,
 }
 
@@ -50,7 +50,7 @@ pub struct ForgedChunk {
 pub enum Tag {
     /// No tag, as INIT has it.
     Zero,
-    /// One that packets to the victim carried.
+    /// Tag in a packet to the victim, by its place among those seen.
     Seen(u8),
     /// A verification tag that the peer never used.
     Guess([u8; 4]),
@@ -87,66 +87,66 @@ pub enum Step {
         from: u8,
         /// Party to which it goes.
         to: u8,
-        /// The packet's verification tag.
+        /// Verification tag, known or forged.
         tag: Tag,
-        /// The packet's chunks.
+        /// Chunks in the packet, each forged.
         chunks: Vec<ForgedChunk>,
     },
-    /// Bytes as they are.
+    /// Arbitrary bytes, with neither valid fields nor a checksum.
     Raw {
         /// Party to which it goes.
         to: u8,
-        /// The datagram.
+        /// Content of the datagram.
         bytes: Blob,
     },
-    /// Time passes.
+    /// Time passes, and timers run.
     Pass {
-        /// Milliseconds.
+        /// Time that passes, in milliseconds.
         millis: u16,
     },
     /// The network works for some trips.
     Work {
-        /// Number of round trips.
+        /// Number of round trips, reduced to a few.
         trips: u8,
     },
-    /// An application sends.
+    /// An application sends a message.
     Send {
-        /// The side that sends.
+        /// Party whose application acts.
         party: u8,
-        /// Number of its association.
+        /// Index of its association, reduced to those that exist.
         which: u8,
-        /// Bytes.
+        /// Bytes of user data, reduced to a range of the run.
         size: u16,
     },
-    /// An application closes.
+    /// An application shuts an association down.
     Shutdown {
-        /// The side that closes.
+        /// Party that closes.
         party: u8,
-        /// Number of its association.
+        /// Index of its association, reduced to those that exist.
         which: u8,
     },
     /// An application releases an association.
     Release {
         /// The side that releases it.
         party: u8,
-        /// Number of its association.
+        /// Index of its association, reduced to those that exist.
         which: u8,
     },
     /// A client loses its memory.
     Reboot {
-        /// Number of the client.
+        /// Index of the client, reduced to those that exist.
         client: u8,
     },
     /// A client's NAT gives it another port.
     Move {
-        /// Number of the client.
+        /// Index of the client, reduced to those that exist.
         client: u8,
-        /// The port's lowest bits.
+        /// Lowest bits of the new port.
         port: u8,
     },
     /// The listener stops or begins to accept.
     Listen {
-        /// Whether it accepts.
+        /// Whether it accepts from now on.
         listen: bool,
     },
 }
@@ -271,7 +271,7 @@ impl World {
         }
     }
 
-    /// An association of a party, by number.
+    /// Finds an association by a party and an index, both modulo the existing ones.
     fn id(&self, party: u8, which: u8) -> Option<(usize, AssociationId)> {
         let party = usize::from(party) % self.parties.len();
         let ids = &self.parties[party].ids;

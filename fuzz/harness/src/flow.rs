@@ -12,7 +12,7 @@ use bytes::{Buf, Bytes};
 
 use crate::Steps;
 
-/// Steps of both sides.
+/// Kind of the client, and steps of both sides.
 #[derive(Arbitrary, Debug)]
 pub struct Input {
     /// Even: the client is a model; odd: its connection is one of the stack, with a preset of
@@ -48,14 +48,14 @@ struct Wire {
     millis: u16,
 }
 
-/// Outcome of a run.
+/// Outcome of a run, by which a test sees that inputs reach their aims.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Outcome {
     /// Bytes that reached the other side.
     pub carried: u64,
     /// Both directions ended in order.
     pub over: bool,
-    /// A side failed.
+    /// Whether a side failed.
     pub failed: bool,
 }
 

@@ -15,7 +15,7 @@ const BURST: usize = 3_000;
 /// Bytes of a UDP datagram on a path of 1500.
 const LARGEST: usize = 1_472;
 
-/// The address of host `index`.
+/// Address of a party: its index ends the IP address, the port is 9899.
 #[must_use]
 pub fn host(index: u8) -> SocketAddr {
     SocketAddr::from(([10, 0, 0, index], 9899))
@@ -72,7 +72,7 @@ pub fn give(end: &mut Endpoint, now: Instant, local: SocketAddr, remote: SocketA
 pub struct Packet {
     /// Source, if the endpoint says.
     pub local: Option<SocketAddr>,
-    /// Destination of the packet.
+    /// Destination address, which chooses the endpoint.
     pub remote: SocketAddr,
     /// The SCTP packet, from its common header on.
     pub bytes: Vec<u8>,
@@ -95,7 +95,7 @@ pub fn transmits(end: &mut Endpoint, now: Instant) -> Vec<Packet> {
     sent
 }
 
-/// All events that an endpoint has now.
+/// Drains the events of an endpoint.
 pub fn events(end: &mut Endpoint) -> Vec<(AssociationId, Event)> {
     core::iter::from_fn(|| end.poll_event()).collect()
 }

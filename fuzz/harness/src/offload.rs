@@ -30,7 +30,7 @@ struct Piece {
     is_marked: bool,
 }
 
-/// Outcome of a run.
+/// Outcome of a run, by which a test sees that inputs reach their aims.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Outcome {
     /// Segments that left together with others.
@@ -39,7 +39,7 @@ pub struct Outcome {
     pub taken: bool,
 }
 
-/// Runs both directions.
+/// Runs both directions: a packet that arrives, and segments that leave.
 pub fn run(input: Input) -> Outcome {
     Outcome { taken: arrives(&input), joined: leaves(&input) }
 }

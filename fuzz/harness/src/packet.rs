@@ -4,7 +4,7 @@
 
 use io::ip::{ICMP, ICMPV6, IpHeader, IpPacket, Message};
 
-/// Reads the packet.
+/// Reads the packet as it is, and with its checksums mended.
 pub fn run(bytes: &[u8]) {
     check(bytes);
     let mut mended = bytes.to_vec();

@@ -63,7 +63,7 @@ enum GivenUp {
     Sent,
 }
 
-/// A packet under way.
+/// A packet that left an end and has not arrived.
 #[derive(Clone)]
 struct Flying {
     from: SocketAddr,
@@ -101,7 +101,7 @@ struct World {
     failed: [bool; 2],
     over: [bool; 2],
     air: Air<Flying>,
-    /// Networks that lose everything.
+    /// Whether each of the two networks loses everything.
     broken: [bool; 2],
     /// Ends that find the path MTU out, and bytes of an IP packet that pass in one piece from
     /// there.
@@ -428,7 +428,7 @@ impl World {
         })
     }
 
-    /// Checks the invariants.
+    /// Checks what must hold after each step: windows, flights and timers.
     fn check(&self) {
         for (end, id) in self.ends.iter().zip(self.ids) {
             let Some(own) = id.and_then(|id| end.association(id)) else { continue };
@@ -449,9 +449,9 @@ impl World {
 pub struct Outcome {
     /// Streams that an end was told to have begun again, and associations.
     pub resets: u64,
-    /// Messages sent.
+    /// Number of messages that the applications sent.
     pub sent: usize,
-    /// Messages that arrived.
+    /// Number of messages that arrived whole.
     pub arrived: usize,
     /// Ends that were told of a failure.
     pub failed: [bool; 2],

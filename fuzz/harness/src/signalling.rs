@@ -20,10 +20,10 @@ use crate::{Blob, Steps, sdp};
 /// Statuses of answers, those of the HTTP library included.
 const STATUSES: [u16; 13] = [200, 201, 204, 400, 404, 405, 408, 413, 414, 415, 421, 431, 503];
 
-/// A request.
+/// A request to the signalling server.
 #[derive(Arbitrary, Clone, Debug)]
 pub enum Step {
-    /// Bytes as they are.
+    /// Arbitrary bytes, with neither valid fields nor a checksum.
     Raw(Blob),
     /// A request with a head that is mostly right.
     Ask {
@@ -32,17 +32,17 @@ pub enum Step {
         head: [u8; 4],
         /// Bytes more or fewer than the head says; mostly none.
         wrong_length: Option<(bool, i8)>,
-        /// Body of the request.
+        /// Body of the request, if it has one.
         body: Body,
     },
     /// The server offers, and this is the answer.
     Answer(Body),
 }
 
-/// Body of a request.
+/// Body of a request or an answer.
 #[derive(Arbitrary, Clone, Debug)]
 pub enum Body {
-    /// Bytes as they are.
+    /// Arbitrary bytes, with neither valid fields nor a checksum.
     Raw(Blob),
     /// An offer with a text in one of its lines, or as a line more.
     Offer(u8, Blob),
@@ -51,7 +51,7 @@ pub enum Body {
     Setting(u8, u8, u8),
 }
 
-/// Connections of one run.
+/// Connection to the server, and the requests on it.
 #[derive(Arbitrary, Clone, Debug)]
 pub struct Input {
     /// Whether the page reached a loopback address.
@@ -59,14 +59,14 @@ pub struct Input {
     steps: Steps<Step>,
 }
 
-/// Outcome of the requests.
+/// Outcome of the requests, by which a test sees that inputs reach their aims.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Outcome {
-    /// Answers of any status.
+    /// Requests that got an answer, of any status.
     pub answered: usize,
     /// Offers and answers that were taken.
     pub taken: usize,
-    /// Settings that were set.
+    /// Requests that changed the setting.
     pub set: usize,
 }
 

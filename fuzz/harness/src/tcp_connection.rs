@@ -17,10 +17,10 @@ use tcp::{
 use crate::tcp_network::{Flying, give, host, transmits};
 use crate::{Blob, Steps, tcp_policy};
 
-/// Bytes of the buffers.
+/// Bytes of each buffer of the connection.
 const BUFFER: usize = 20_000;
 
-/// Input of the target.
+/// Input of the target, which libFuzzer mutates and `arbitrary` reads.
 #[derive(Arbitrary, Clone, Debug)]
 pub struct Input {
     /// A bit each: the endpoint opens, ECN, timestamps required, urgent data out of band, cookies
@@ -28,44 +28,44 @@ pub struct Input {
     pub options: u8,
     /// Number of a recovery preset.
     pub preset: u8,
-    /// Steps of the run.
+    /// Steps of the run, executed in order.
     pub steps: Steps<Step>,
 }
 
 /// A step of the run.
 #[derive(Arbitrary, Clone, Debug)]
 pub enum Step {
-    /// A segment arrives.
+    /// A forged segment arrives.
     Segment(Forged),
     /// The peer acknowledges all it got, in order.
     Honest {
         /// Bytes of data that it sends.
         size: u8,
     },
-    /// The application does something.
+    /// The application calls the connection.
     Act {
-        /// Kind of the call.
+        /// Kind of the call, reduced to those that exist.
         act: u8,
-        /// Argument of the call.
+        /// Argument of the call, such as a number of bytes.
         size: u16,
     },
     /// The application changes the recovery policy of its connection.
     Policy {
         /// Number of the preset, reduced to those that exist.
         preset: u8,
-        /// Field of the policy that it sets.
+        /// Index of the changed field, modulo the number of fields.
         field: u8,
         /// Number of the field's value, reduced to those that exist.
         value: u8,
     },
-    /// ICMP about a number.
+    /// An ICMP error that quotes a sequence number.
     Icmp {
-        /// Kind of the error.
+        /// Kind of the ICMP error, reduced to those that exist.
         error: u8,
-        /// Distance from SND.UNA.
+        /// Distance of the quoted number from what the endpoint has sent.
         at: i8,
     },
-    /// Time passes.
+    /// Time passes, and timers run.
     Pass {
         /// Time in steps of 17 ms, squared.
         steps: u8,
@@ -75,7 +75,7 @@ pub enum Step {
 /// A segment, its numbers relative to what is expected.
 #[derive(Arbitrary, Clone, Debug)]
 pub struct Forged {
-    /// Control bits.
+    /// Control bits on the wire.
     pub flags: u8,
     /// Distance of SEG.SEQ from what the endpoint expects.
     pub seq: i16,
@@ -83,15 +83,15 @@ pub struct Forged {
     pub ack: i16,
     /// Window field on the wire, not scaled.
     pub window: u16,
-    /// Urgent pointer.
+    /// Urgent pointer on the wire.
     pub urgent: u8,
     /// Sender: the peer, except for one in 16.
     pub stranger: u8,
-    /// Marked.
+    /// Whether the IP header is marked CE.
     pub ce: bool,
-    /// Bytes of the options.
+    /// Bytes of the options, valid or not.
     pub options: Blob,
-    /// Bytes of data.
+    /// Bytes of payload.
     pub size: u8,
 }
 

@@ -14,20 +14,20 @@ const BURST: usize = 5_000;
 /// Bytes of a segment in an IP packet of 1500.
 const LARGEST: usize = 1_480;
 
-/// The address of host `index`.
+/// IPv4 address of a party: its index ends it.
 #[must_use]
 pub fn host(index: u8) -> IpAddr {
     IpAddr::from([10, 0, 0, index])
 }
 
-/// A segment under way.
+/// A segment that left an end and has not arrived.
 #[derive(Clone, Debug)]
 pub struct Flying {
-    /// Source of the segment.
+    /// Source address in the IP header.
     pub from: IpAddr,
-    /// Destination of the segment.
+    /// Destination address in the IP header.
     pub to: IpAddr,
-    /// Bytes of the segment.
+    /// Bytes of the segment, header included.
     pub bytes: Bytes,
     /// The ECN field of its IP header.
     pub ecn: Ecn,

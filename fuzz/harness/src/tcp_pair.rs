@@ -26,7 +26,7 @@ const TRIP: Duration = Duration::from_millis(20);
 /// Time that the network works at the end; data still missing then counts as lost.
 const PATIENCE: Duration = Duration::from_secs(4_000);
 
-/// End of a run.
+/// Outcome of a run, by which a test sees that inputs reach their aims.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Bytes that the applications sent.

@@ -3,7 +3,7 @@
 use recovery::policy::FIELDS;
 use recovery::{RecoveryPolicy, TCP_PRESETS};
 
-/// One of TCP's presets, by any number.
+/// Preset of TCP by its index, modulo their number.
 pub fn preset(number: u8) -> RecoveryPolicy {
     let (name, _) = TCP_PRESETS[usize::from(number) % TCP_PRESETS.len()];
     RecoveryPolicy::tcp_preset(name).unwrap_or_default()

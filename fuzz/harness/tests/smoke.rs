@@ -8,7 +8,7 @@ use fuzz_harness::{
     sdp, segment, signalling, stun, tcp_connection, tcp_pair, trace,
 };
 
-/// Bytes of seeded input.
+/// Bytes of a seeded input, fewer than `length`.
 fn bytes(name: &str, index: u64, length: u64) -> Vec<u8> {
     let mut random = RandomStream::new(index, Purpose(name, 0));
     let mut bytes = vec![0; random.below(length) as usize];

@@ -17,11 +17,11 @@ use game_loop::Net;
 #[derive(Resource)]
 struct Network(Net);
 
-/// A message that came.
+/// A message of a peer, as the rest of the game sees it.
 #[derive(Message)]
 struct Arrived(Bytes);
 
-/// Place of a player.
+/// Place of a player on a line, in steps.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 struct Place(i32);
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::sample::{Estimate, NUMBERS, Sample};
 
-/// A side of a comparison.
+/// Real or simulated numbers of a case.
 pub(crate) struct Side {
     name: String,
     messages: u64,
@@ -36,7 +36,7 @@ pub(crate) struct Comparison {
     pub(crate) simulated: Side,
 }
 
-/// Relation of two numbers.
+/// Relation of a simulated number to the real one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Within,
@@ -63,7 +63,7 @@ impl Comparison {
         })
     }
 
-    /// Whether any number differs.
+    /// Whether any number of the case differs.
     pub(crate) fn differs(&self) -> bool {
         self.verdicts().iter().any(|(_, verdict)| *verdict == Verdict::Differs)
     }

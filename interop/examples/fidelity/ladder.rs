@@ -18,14 +18,14 @@ pub(crate) struct Step {
     pub(crate) lost: bool,
     /// Messages that it carries, counted from the first of the flow.
     pub(crate) messages: Vec<u32>,
-    /// Description of the event.
+    /// Description of the event, as the ladder shows it.
     pub(crate) text: String,
 }
 
 /// Reads packets of one flow.
 pub(crate) struct Reader {
     transport: KernelTransport,
-    /// Bytes of a message.
+    /// Bytes of user data in a message.
     size: u32,
     /// The number of the first message's first byte, or TSN.
     first: Option<u32>,
@@ -33,7 +33,7 @@ pub(crate) struct Reader {
 
 /// Behind the IP header: what carries no options here.
 const IP: usize = 20;
-/// The server's port.
+/// Port of the server, by which directions are told apart.
 const PORT: u16 = 5000;
 
 impl Reader {

@@ -52,7 +52,7 @@ use sockets::Outcome;
 
 const COMMANDS: &str = "kernel, sockets, receivers, browser, browser-sends, trace";
 
-/// Options of the program.
+/// Options of the program, as its command line gives them.
 struct Wishes {
     command: String,
     cases: Vec<String>,

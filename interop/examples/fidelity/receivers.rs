@@ -19,7 +19,7 @@ use crate::{Outcome, Wishes};
 /// SCTP port of the first receiver, which the others follow.
 const PORT: u16 = 6000;
 
-/// Each case to each receiver.
+/// Measures thin flows to usrsctp and to the kernel in a guest; only SCTP's cases.
 pub(crate) fn run(cases: &[Case], wishes: &Wishes) -> Outcome<Vec<Comparison>> {
     ThinReceiver::find_usrsctp()?;
     Uml::find()?;

@@ -54,12 +54,12 @@ impl Sample {
         self.clusters.push((count, sum));
     }
 
-    /// Latencies in all.
+    /// Number of latencies, of all clusters.
     pub(crate) fn count(&self) -> u64 {
         self.clusters.iter().map(|(count, _)| count).sum()
     }
 
-    /// Estimates of [`NUMBERS`].
+    /// Estimates of [`NUMBERS`] with their intervals, by a bootstrap over the clusters.
     pub(crate) fn estimates(mut self) -> [Estimate; NUMBERS.len()] {
         self.steps.sort_unstable();
         let mut random = RandomStream::new(1, Purpose("fidelity", 0));

@@ -35,7 +35,7 @@ const POLICIES: &str = "latency,latency-lean,thin,thin-rdb,linux,er";
 #[derive(Clone)]
 struct Case {
     name: &'static str,
-    /// Bytes of a message.
+    /// Bytes of user data in a message.
     size: usize,
     arrivals: Arrivals,
     /// Half of the round trip.

@@ -19,7 +19,7 @@ use crate::{Case, Outcome, Plan};
 /// Longest silence that a client accepts.
 const PATIENCE: Span = Span::from_secs(120);
 
-/// The kind of server.
+/// Kind of the server that recovers.
 #[derive(Clone)]
 enum Server {
     /// The kernel; with its thin-stream option (linear timeouts) or without.

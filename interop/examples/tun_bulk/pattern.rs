@@ -8,7 +8,7 @@ use bytes::Bytes;
 pub(crate) struct Pattern(Bytes);
 
 impl Pattern {
-    /// Just below 256 KiB.
+    /// Bytes after which the pattern repeats, just below 256 KiB.
     pub(crate) const PERIOD: usize = 262_139;
 
     pub(crate) fn new() -> Pattern {

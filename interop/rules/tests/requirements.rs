@@ -403,7 +403,7 @@ fn a_keyword_without_a_row_and_a_row_without_a_keyword_are_found() {
 /// A protocol's list at the head of docs/exceptions.md of what it breaks by choice, and where the
 /// reasons come from.
 struct Broken {
-    /// The list's heading.
+    /// Heading of the list, as a line of the document.
     heading: &'static str,
     /// Whether a table with this heading is about the protocol.
     has_table: fn(&str) -> bool,

@@ -23,7 +23,7 @@ impl Observed {
         self.check_end(plan, part, goodbye_may_be_lost)
     }
 
-    /// The observations in short.
+    /// Counts of the observations and the end, in one line.
     pub fn summary(&self) -> String {
         let Observed { indices, bytes, peer_resets, end, .. } = self;
         let end = end.as_ref().map_or("not over".to_owned(), |end| format!("{end:?}"));

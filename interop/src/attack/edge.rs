@@ -147,7 +147,7 @@ impl EdgeSeen {
     }
 }
 
-/// An honest client.
+/// An honest client, whose echoes prove that it is served.
 struct Guest(TcpStream);
 
 impl Client for Guest {

@@ -76,7 +76,7 @@ impl Honest {
         self.set_ups.iter().filter(|took| **took > limit).count()
     }
 
-    /// Complaints of honest clients.
+    /// Complaints of honest clients, a sentence each.
     pub(super) fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         if let Some(first) = self.failures.first() {

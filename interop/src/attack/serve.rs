@@ -1,4 +1,4 @@
-//! Hostile clients of an SCTP server over UDP in plain, honest ones beside them, and what the
+//! Hostile clients of an SCTP server over unencrypted UDP, honest ones beside them, and what the
 //! server's process holds meanwhile.
 
 mod foe;
@@ -23,7 +23,7 @@ use foe::Foe;
 /// Time that honest clients continue once an attack has taken all that it can get.
 const AFTERWARDS: Duration = Duration::from_secs(3);
 
-/// Effects of an attack.
+/// Effects of an attack on the server and its honest clients.
 #[derive(Clone, Debug)]
 pub struct AttackReport {
     /// Resources that the hostile client obtained.
@@ -95,7 +95,7 @@ impl AttackReport {
     }
 }
 
-/// An honest peer.
+/// An honest peer, whose echoes prove that it is served.
 struct Peer(Association);
 
 impl Client for Peer {

@@ -15,7 +15,7 @@ use crate::missing::{self, Missing};
 use crate::namespace::Namespace;
 use crate::process::Process;
 
-/// A client's program, built.
+/// A client's program in another language, built.
 #[derive(Clone, Debug)]
 pub(super) struct DataChannelClient {
     title: String,
@@ -82,7 +82,7 @@ impl DataChannelClient {
         client("libdatachannel", Some(title.trim()), script.map(|script| vec![node, script]))
     }
 
-    /// Name and version.
+    /// Name and version, as the table shows them.
     pub(super) fn title(&self) -> String {
         self.title.clone()
     }

@@ -29,7 +29,7 @@ pub enum HostReport {
     Server(PeerEvent),
 }
 
-/// A running host.
+/// A running host of pages, offers and a server of ours.
 pub struct Host {
     listener: Listener,
     tcp: TcpListener,

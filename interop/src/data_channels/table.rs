@@ -48,7 +48,7 @@ impl Run {
     }
 }
 
-/// The columns.
+/// Columns of the table: the end of DTLS, and the loss in percent.
 const RUNS: [Run; 6] = [
     Run::new(Some(Role::Server), 0),
     Run::new(Some(Role::Client), 0),
@@ -61,7 +61,7 @@ const RUNS: [Run; 6] = [
 /// Chromium with the flag for SCTP's set-up in its offers.
 const WITH_INIT: &str = "Chromium, SCTP's set-up in the offer";
 
-/// Looks for a peer.
+/// Function that looks for a peer, and says what it lacks.
 type Find = fn() -> Result<Peer, Missing>;
 
 enum Peer {
@@ -69,7 +69,7 @@ enum Peer {
     Program(DataChannelClient),
 }
 
-/// Results of all peers.
+/// Results of all peers, a row each, with failures.
 #[derive(Debug, Default)]
 pub struct DataChannelTable {
     rows: Vec<(String, Vec<String>)>,

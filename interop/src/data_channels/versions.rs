@@ -11,7 +11,7 @@ fn between<'a>(text: &'a str, before: &str, after: char) -> Option<&'a str> {
     rest.split(after).next().map(str::trim)
 }
 
-/// Version of pion.
+/// Version of pion in the module file; none if it is not pinned.
 pub(super) fn go_module() -> Option<&'static str> {
     between(GO_MODULES, "pion/webrtc/v4 v", '\n')
 }
@@ -21,12 +21,12 @@ pub(super) fn locked(name: &str) -> Option<&'static str> {
     between(CARGO_LOCK, &format!("name = \"{name}\"\nversion = \""), '"')
 }
 
-/// Version of aiortc.
+/// Version of aiortc in the requirements; none if it is not pinned.
 pub(super) fn requirement() -> Option<&'static str> {
     between(PIP, "aiortc==", '\n')
 }
 
-/// Version of libdatachannel's binding.
+/// Version of libdatachannel's binding for Node in its package; none if it is not pinned.
 pub(super) fn npm_package() -> Option<&'static str> {
     between(NPM, "\"node-datachannel\": \"", '"')
 }

@@ -7,7 +7,7 @@ use virtual_peers::Reliability;
 use super::Column;
 use crate::plan::{EchoPlan, End, Reset};
 
-/// A row.
+/// A row of the table: steps for both sides and what must have been seen.
 pub struct Exercise {
     /// The exercise's head in the table.
     pub name: &'static str,
@@ -39,13 +39,13 @@ pub enum Network {
     ClientMoves,
 }
 
-/// Chunk types.
+/// Chunk types that show what an exercise is about (RFC 9260, section 3.2).
 const HEARTBEAT: u8 = 4;
 const HEARTBEAT_ACK: u8 = 5;
 const ABORT: u8 = 6;
 const SHUTDOWN: u8 = 7;
 
-/// All rows.
+/// All rows, in the order of the table.
 pub const EXERCISES: &[Exercise] = &[
     Exercise {
         name: "set-up, shutdown by the client",
@@ -268,11 +268,11 @@ const SIMPLE: Exercise = Exercise {
 const FORWARD_TSN: u8 = 192;
 const RE_CONFIG: u8 = 130;
 const I_DATA: u8 = 64;
-/// See [`HEARTBEAT`].
+/// Chunk type of AUTH (RFC 4895, section 4.1).
 pub(super) const AUTH: u8 = 15;
-/// See [`HEARTBEAT`].
+/// Chunk type of ASCONF (RFC 5061, section 4.1).
 pub(super) const ASCONF: u8 = 193;
-/// See [`HEARTBEAT`].
+/// Chunk type of ASCONF-ACK (RFC 5061, section 4.1).
 pub(super) const ASCONF_ACK: u8 = 128;
 
 fn lacks_paths(column: Column) -> Option<&'static str> {

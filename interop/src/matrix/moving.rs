@@ -86,7 +86,7 @@ impl Run {
 #[derive(Debug)]
 struct Data {
     by_server: bool,
-    /// The client's address.
+    /// Address of the client in the packet.
     at: Ipv4Addr,
     /// Number of its DATA chunks; 1 or more.
     chunks: usize,

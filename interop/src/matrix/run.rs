@@ -28,7 +28,7 @@ pub struct Run {
     pub exercise: &'static Exercise,
     /// The column of the table.
     pub column: Column,
-    /// Part of our side.
+    /// Part of our side: client or server.
     pub part: Part,
     /// Policy by which our side recovers: the name of a preset.
     pub policy: &'static str,
@@ -41,7 +41,7 @@ pub struct Run {
 pub enum Outcome {
     /// The run went as it should; in short.
     Passed(String),
-    /// A failure; its reason.
+    /// The run failed, for this reason.
     Failed(String),
     /// The peer lacks what is exercised.
     Lacking(&'static str),
@@ -269,7 +269,7 @@ impl Run {
         }
     }
 
-    /// See [`Run::client_port`].
+    /// SCTP port of the peer's servers: in the guest one for each run.
     pub(super) fn peer_port(&self) -> u16 {
         match self.column.is_kernel() {
             true => 1_000 + u16::from(self.number),

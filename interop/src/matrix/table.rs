@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::{Column, EXERCISES, Outcome, Run};
 use crate::agent::Part;
 
-/// All that was run.
+/// Outcomes of all runs, and columns that are missing.
 pub struct Table {
     outcomes: Vec<(Run, Outcome)>,
     /// Columns that are not available here, and why.
@@ -38,7 +38,7 @@ impl Table {
         (passed.count(), self.failures().count())
     }
 
-    /// The page `docs/interop.md`.
+    /// Text of the page `docs/interop.md`, in Markdown.
     pub fn markdown(&self) -> String {
         let mut page = String::from(INTRODUCTION);
         let columns: Vec<Column> = Column::ALL.into_iter().filter(|c| self.has(*c)).collect();

@@ -22,13 +22,13 @@ const PATIENCE: Duration = Duration::from_secs(300);
 /// A transport that the kernel in User-Mode Linux provides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KernelTransport {
-    /// One-to-one sockets of lksctp.
+    /// One-to-one sockets of lksctp (`sctp(7)`).
     Sctp,
     /// Stream sockets of the kernel (`tcp(7)`).
     Tcp,
 }
 
-/// Flows, and their network.
+/// Flows of small messages, and their network.
 #[derive(Clone, Copy, Debug)]
 pub struct ThinFlows {
     /// The kernel's transport that carries the flows.
@@ -47,7 +47,7 @@ pub struct ThinFlows {
     pub loss_percent: u32,
 }
 
-/// A message that arrived.
+/// A message that arrived, with its times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrived {
     /// The message's flow, from 0.

@@ -21,7 +21,7 @@ pub(crate) type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 /// Time limit for a client to connect, and for its last message to arrive.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Measurements of a run.
+/// Measurements of a run over real sockets.
 pub(crate) struct Measured {
     /// Nanoseconds from when a message was due until the server had it, and how often.
     pub(crate) latencies: Vec<(u64, u64)>,
@@ -102,9 +102,9 @@ pub(crate) struct Server {
 
 /// Counts of the senders and of the link between.
 pub(crate) struct Counts {
-    /// Messages sent.
+    /// Number of messages that the senders sent.
     pub(crate) sent: u64,
-    /// Lateness as in [`Measured`].
+    /// Lateness of the link in milliseconds, as in [`Measured`].
     pub(crate) late_ms: f64,
 }
 

@@ -55,7 +55,7 @@ fn a_sender_that_reconnects_goes_on_from_the_new_address_of_its_host_and_says_wh
     let (far, near) = wire(&["10.81.0.2/24"]);
     let silence = Some(base::Duration::from_secs(2));
     let mut serving = ServeOptions::new(SERVER.parse().unwrap());
-    // In plain: an encrypted association goes on from the new address by itself.
+    // Unencrypted: an encrypted association goes on from the new address by itself.
     serving.encapsulation = Encapsulation::PlainUdp;
     serving.dead_after = silence;
     serving.duration = Some(base::Duration::from_secs(20));

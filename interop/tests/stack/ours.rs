@@ -37,7 +37,7 @@ pub(crate) fn bind(
     endpoint.with_context(|| format!("cannot bind {address}"))
 }
 
-/// Options of an endpoint that listens at [`ECHO_PORT`], in plain: the peers have nothing else.
+/// Options of an endpoint that listens at [`ECHO_PORT`], unencrypted: the peers have nothing else.
 pub(crate) fn server() -> EndpointOptions {
     let encapsulation = Encapsulation::PlainUdp;
     EndpointOptions { encapsulation, sctp_port: Some(ECHO_PORT), ..EndpointOptions::server() }
@@ -61,11 +61,11 @@ pub(crate) fn connect(runtime: &Handle, address: SocketAddr) -> Result<Associati
 /// Observations of our side about an association.
 #[derive(Debug)]
 pub(crate) struct OwnReport {
-    /// Bytes that arrived.
+    /// Payload bytes of the messages that arrived.
     pub(crate) bytes: u64,
     /// Round-trip times of echoes; none on a server.
     pub(crate) round_trips: Vec<Duration>,
-    /// End of the association.
+    /// Reason for which the association ended.
     pub(crate) end: AssociationError,
     /// All that the stack counted.
     pub(crate) stats: Option<AssociationStats>,

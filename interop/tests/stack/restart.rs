@@ -54,7 +54,7 @@ fn first_end_beside_a_second_client(usrsctp: &Program, runtime: &Runtime) -> Ass
     first.end
 }
 
-/// Keeps all that arrived.
+/// Tap that keeps all datagrams that arrived.
 #[derive(Clone, Default)]
 struct Arrived(Arc<Mutex<Vec<Bytes>>>);
 

@@ -15,7 +15,7 @@ const SERVER_PORT: u16 = 5154;
 /// Messages of a thin stream, and the time between them.
 const MESSAGES: usize = 200;
 const GAP: Duration = Duration::from_millis(24);
-/// Address of all players.
+/// Number by which the protocol addresses all players.
 const ALL: u8 = 254;
 
 /// The server, and an edge in front of it.
@@ -33,7 +33,7 @@ fn start(seed: u64) -> Option<(Process, Place)> {
     Some((server, place))
 }
 
-/// A client's connection.
+/// Connection of a client to the game's server.
 struct Client(TcpStream);
 
 impl Client {

@@ -38,7 +38,7 @@ impl Running {
         self.0.ask_to_end();
     }
 
-    /// Waits for its end.
+    /// Waits until the edge has ended; returns its last report.
     pub(crate) fn report(self) -> EdgeReport {
         self.0.report().unwrap()
     }

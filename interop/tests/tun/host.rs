@@ -149,7 +149,7 @@ impl Host {
         })
     }
 
-    /// Number of bytes.
+    /// Receives until there are `count` bytes, and no more.
     pub(crate) fn receive_exactly(&self, connection: Connection, count: usize) -> Vec<u8> {
         let mut all = Vec::with_capacity(count);
         while all.len() < count {
@@ -190,7 +190,7 @@ impl Host {
         });
     }
 
-    /// State of the connection.
+    /// State and statistics of the connection.
     pub(crate) fn info(&self, connection: Connection) -> ConnectionInfo {
         let info =
             |endpoint: &mut Endpoint, now| Some(endpoint.connection(connection.0)?.info(now));

@@ -11,7 +11,7 @@ use tcp::{ConnectionOptions, Failure};
 use super::host::{Connection, Host, KERNEL, OURS};
 
 const PORT: u16 = 7;
-/// Bytes in either direction.
+/// Bytes of a transfer in either direction.
 const BULK: usize = 50_000_000;
 
 /// Bytes that tell where they stand.

@@ -21,7 +21,7 @@ const GAP: Duration = Duration::from_millis(24);
 struct Repairs {
     /// Packets that the wire lost on their way to the client.
     lost: u64,
-    /// Messages sent again.
+    /// Messages whose segments were retransmitted.
     resent: u64,
     /// Segments whose copies of what was sent before repaired a loss.
     bundle_hits: u64,

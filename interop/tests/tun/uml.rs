@@ -12,7 +12,7 @@ use super::host::{Connection, Host, OURS};
 use super::kernel::text;
 
 const LIMIT: Duration = Duration::from_secs(180);
-/// Bytes in either direction.
+/// Bytes of a transfer in either direction.
 const BULK: usize = 50_000_000;
 
 fn options() -> ConnectionOptions {

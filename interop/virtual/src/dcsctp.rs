@@ -38,7 +38,7 @@ impl DcSctp {
         }
     }
 
-    /// An end for exercises.
+    /// An end with the options of an exercise.
     pub fn for_exercise(options: &StackOptions) -> DcSctp {
         let [rto_initial, rto_min, rto_max] = options.rto.map(to_std);
         let own = Options {
@@ -60,7 +60,7 @@ impl DcSctp {
         self.packets.pop_front()
     }
 
-    /// A packet arrived.
+    /// Hands over a packet that arrived, and takes what follows from it.
     pub fn handle_packet(&mut self, now: Instant, packet: &[u8]) {
         self.socket.advance_time(to_socket_time(now));
         self.socket.handle_input(packet);

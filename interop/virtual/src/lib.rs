@@ -78,7 +78,7 @@ pub enum StackEvent {
     },
     /// The peer refused a request, for the reason given.
     Refused(String),
-    /// The association is over.
+    /// The association is over, for this reason.
     Ended(Ending),
 }
 
@@ -93,27 +93,27 @@ pub enum AddressChange {
     MadePrimary,
 }
 
-/// End of an association.
+/// End of an association as the stack reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// A completed shutdown.
+    /// The shutdown completed, whichever side began it.
     Closed,
     /// The peer sent an ABORT chunk.
     AbortedByPeer,
     /// An ABORT of this side's application.
     Aborted,
-    /// The peer stopped answering.
+    /// The peer stopped answering, so that the stack gave up.
     Unanswered,
-    /// Any other failure.
+    /// Any other failure, in the stack's words.
     Failed(String),
 }
 
-/// A message to send.
+/// A message to send, with its reliability.
 #[derive(Clone, Debug)]
 pub struct Outgoing {
-    /// The message's stream.
+    /// Identifier of the message's stream.
     pub stream: u16,
-    /// The message's content.
+    /// Content of the message.
     pub payload: Bytes,
     /// Whether its order does not matter.
     pub unordered: bool,
@@ -121,12 +121,12 @@ pub struct Outgoing {
     pub reliability: Reliability,
 }
 
-/// A message that arrived.
+/// A message that arrived whole.
 #[derive(Clone, Debug)]
 pub struct Incoming {
-    /// The message's stream.
+    /// Identifier of the message's stream.
     pub stream: u16,
-    /// The message's content.
+    /// Content of the message.
     pub payload: Bytes,
     /// Whether it came out of order; none where the stack does not say.
     pub unordered: Option<bool>,
@@ -160,11 +160,11 @@ pub struct StackOptions {
     pub remote: SocketAddr,
     /// Whether it waits for the other end to connect.
     pub server: bool,
-    /// RTO.Initial, RTO.Min and RTO.Max.
+    /// Values of RTO.Initial, RTO.Min and RTO.Max.
     pub rto: [Duration; 3],
     /// Whether it offers user message interleaving (RFC 8260).
     pub interleaving: bool,
-    /// Largest message in bytes.
+    /// Largest message in bytes, in either direction.
     pub largest_message: usize,
 }
 

@@ -26,7 +26,7 @@ pub struct SctpProto {
     transport: Arc<TransportConfig>,
     /// Remote address of the association that a client opens.
     remote: Option<SocketAddr>,
-    /// Associations by handle.
+    /// Associations by handle, empty where one has ended.
     associations: Vec<Option<Association>>,
     packets: VecDeque<(SocketAddr, Bytes)>,
     events: VecDeque<StackEvent>,
@@ -38,7 +38,7 @@ pub struct SctpProto {
     closing: bool,
 }
 
-/// The association of [`Stack`].
+/// Handle of the only association of [`Stack`].
 const FIRST: AssociationHandle = AssociationHandle(0);
 
 impl SctpProto {
@@ -67,7 +67,7 @@ impl SctpProto {
         }
     }
 
-    /// An end for exercises.
+    /// An end with the options of an exercise.
     pub fn for_exercise(options: &StackOptions) -> SctpProto {
         // Its payload size leaves out the common header and that of a DATA chunk.
         const HEADERS: u32 = 28;

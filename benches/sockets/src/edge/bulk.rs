@@ -11,7 +11,7 @@ use super::proxy::{Between, Spent};
 use super::{Place, Plan, median};
 use crate::Result;
 
-/// Bytes of a call.
+/// Bytes given to one call of write.
 const PIECE: usize = 64 * 1024;
 
 /// MB a second, and CPU of the proxy in us a MB; for data from clients and to them.

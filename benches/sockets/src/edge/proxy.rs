@@ -104,7 +104,7 @@ pub(super) struct Spent {
     pub(super) total: u64,
     /// Clock ticks in the program and in the kernel: less exact.
     ticks: (u64, u64),
-    /// Resident bytes.
+    /// Resident memory in bytes.
     pub(super) resident: u64,
 }
 

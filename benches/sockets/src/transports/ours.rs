@@ -1,4 +1,4 @@
-//! thinstream, in plain and encrypting: a task for each association.
+//! thinstream, encrypting and not: a task for each association.
 
 use thinstream::{
     Association, AssociationOptions, Encapsulation, Endpoint, EndpointOptions, PeerAddress,

@@ -17,12 +17,12 @@ pub enum LinkError {
     /// The socket is not available.
     #[error(transparent)]
     Bind(#[from] BindError),
-    /// The settings contradict themselves.
+    /// The settings contradict themselves, or are out of range.
     #[error(transparent)]
     Config(#[from] LinkConfigError),
 }
 
-/// A running link.
+/// A running link, whose emulator loses and delays the datagrams of the browsers.
 pub(super) struct LossyLink {
     emulator: Emulator,
 }

@@ -8,7 +8,7 @@ use crate::retransmissions::Retransmissions;
 /// The numbers of one policy, named as in the JSON output.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PolicyResults {
-    /// Messages that were due.
+    /// Messages that were due, sent or not.
     pub messages: u64,
     /// Messages that reached the application.
     pub delivered: u64,
@@ -26,7 +26,7 @@ pub struct PolicyResults {
     pub bytes_sent: u64,
 }
 
-/// Results of one policy.
+/// Results of one policy, with its name and description.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PolicyReport {
     /// Name as on the command line.

@@ -15,7 +15,7 @@ pub const MAX_SIZE: usize = 1444;
 /// after.
 pub(super) const MAX_RTT: Duration = Duration::from_secs(30);
 
-/// A policy under comparison.
+/// A policy under comparison, which each of its associations has at both ends.
 #[derive(Clone, Debug)]
 pub struct Contender {
     /// Name in reports: a preset, with what is changed of it behind semicolons.
@@ -37,13 +37,13 @@ pub struct DemoOptions {
     pub loss: Probability,
     /// A network of the library instead of these two, in virtual time only.
     pub network: Option<NetworkName>,
-    /// Arrivals of the messages.
+    /// Times at which each flow's messages are due.
     pub arrivals: Arrivals,
-    /// Bytes of a message.
+    /// Bytes of user data in a message.
     pub size: usize,
-    /// Associations of each policy.
+    /// Associations of each policy, each a flow of its own.
     pub flows: u32,
-    /// Chooses phases and losses.
+    /// Seed by which the flows' phases and the losses are chosen.
     pub seed: u64,
     /// The policies; the first is what others are compared with.
     pub policies: Vec<Contender>,
@@ -67,7 +67,7 @@ pub enum Length {
 }
 
 impl DemoOptions {
-    /// Traffic of each flow.
+    /// Traffic of each flow: times, sizes, and duration or number.
     pub fn workload(&self) -> WorkloadPlan {
         let limit = match self.length {
             Length::Duration(span) => Limit::Time(span),

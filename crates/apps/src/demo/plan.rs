@@ -164,7 +164,7 @@ links = true
     }
 }
 
-/// The measures of a plan's cell.
+/// Section `[measure]` of a plan's cell; none for a study.
 pub(super) fn measures(plan: &Plan, cell: usize) -> Option<&MeasureSection> {
     match &plan.cells.get(cell)?.1.subject {
         Subject::Flows(flows) => Some(&flows.measure),

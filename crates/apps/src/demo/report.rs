@@ -24,7 +24,7 @@ const MOVING_TITLE: &str = "One packet is lost: how long its message waits, in s
 pub struct Report {
     /// The plan, a cell for each policy.
     pub plan: Plan,
-    /// Results of its runs.
+    /// Finished runs of the plan, with their rows.
     pub finished: Finished,
     /// The policies in the order to show them; the first is what others are compared with.
     pub policies: Vec<PolicyReport>,
@@ -41,7 +41,7 @@ pub struct Report {
 /// Results and failed outputs, after all policies have run.
 #[derive(Debug)]
 pub struct Outcome {
-    /// Results of the policies.
+    /// Results of the policies, in the order to show them.
     pub report: Report,
     /// Files that could not be written to their end.
     pub unwritten: Vec<Unwritten>,

@@ -9,7 +9,7 @@ use super::Place;
 /// A sysctl of the kernel that changes its TCP, with its present value and the recommended one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct KernelOption {
-    /// Name, such as `net.ipv4.tcp_sack`.
+    /// Name of the sysctl, such as `net.ipv4.tcp_sack`.
     pub name: &'static str,
     /// Present value; none for an option that is not set for the whole machine.
     pub value: Option<String>,

@@ -20,13 +20,13 @@ pub(super) const STREAM: &str = "What these bring, measured in virtual time just
 pub struct Measured {
     /// Name of the stack that recovers, and its options.
     pub name: String,
-    /// Mean of all latencies.
+    /// Mean of all latencies, in milliseconds.
     pub mean_ms: f64,
-    /// 99th percentile.
+    /// 99th percentile of the latencies, in milliseconds.
     pub p99_ms: f64,
-    /// 99.9th percentile.
+    /// 99.9th percentile of the latencies, in milliseconds.
     pub p999_ms: f64,
-    /// The longest latency.
+    /// The longest latency, in milliseconds.
     pub max_ms: f64,
     /// Bytes of the sender for each message, headers included.
     pub bytes: f64,

@@ -110,7 +110,7 @@ fn port() -> Finding {
     }
 }
 
-/// SCTP directly over IP.
+/// Whether SCTP can be sent directly over IP: raw sockets are allowed, and the kernel has no SCTP.
 fn raw_ip(place: &Place) -> Finding {
     let kernel_has_sctp = place.line("proc/net/sctp/snmp").is_some();
     match (::io::try_raw_socket(), kernel_has_sctp) {
@@ -156,7 +156,7 @@ fn time_stamps() -> Finding {
     )
 }
 
-/// Requirements of `edge`.
+/// Requirements of `edge`: a TUN device and the right to set one up; none but on Linux.
 fn tun(place: &Place) -> Vec<Finding> {
     if !cfg!(target_os = "linux") {
         return Vec::new();

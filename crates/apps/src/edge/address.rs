@@ -14,7 +14,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// The edge's address.
+    /// Address of the edge in the network, at which services listen.
     pub fn address(&self) -> IpAddr {
         self.address
     }
@@ -42,7 +42,7 @@ impl Network {
         }
     }
 
-    /// Whether an address is one of the network.
+    /// Whether an address shares the network's prefix.
     pub fn has(&self, address: IpAddr) -> bool {
         let common = match (self.address, address) {
             (IpAddr::V4(one), IpAddr::V4(other)) => {
@@ -87,7 +87,7 @@ impl Network {
 impl FromStr for Network {
     type Err = ParseQuantityError;
 
-    /// Reads `10.78.0.2/24`, `fd78::2/64`.
+    /// Reads an address with a prefix length, such as `10.78.0.2/24` or `fd78::2/64`.
     fn from_str(text: &str) -> Result<Network, ParseQuantityError> {
         const FORM: &str = "a host's address and the length of its network's prefix, at least two bits short of the \
                             whole, such as 10.78.0.2/24 or fd78::2/64";
@@ -134,7 +134,7 @@ impl Listen {
 impl FromStr for Listen {
     type Err = ParseQuantityError;
 
-    /// Reads `22`, `10.78.0.2:22`, `[fd78::2]:22`.
+    /// Reads a port, or an address with one, such as `22`, `10.78.0.2:22` or `[fd78::2]:22`.
     fn from_str(text: &str) -> Result<Listen, ParseQuantityError> {
         let port = |port: &str| port.parse::<u16>().ok().filter(|port| *port != 0);
         let alone = port(text).map(|port| Listen { address: None, port });

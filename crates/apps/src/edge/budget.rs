@@ -49,7 +49,7 @@ impl Budget {
         self.held.len()
     }
 
-    /// Bytes in all.
+    /// Bytes of memory that the edge may use in all.
     pub(super) fn memory(&self) -> usize {
         self.memory
     }
@@ -108,17 +108,17 @@ impl Budget {
         self.memory.saturating_sub(fixed).saturating_sub(connections.max(reserved))
     }
 
-    /// Bytes that flows hold.
+    /// Bytes that flows hold between a client and a service.
     pub(super) fn in_flows(&self) -> usize {
         self.in_flows.load(Ordering::Relaxed)
     }
 
-    /// A connection comes.
+    /// Counts a connection that was accepted.
     pub(super) fn enter(&self) {
         self.connections.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A connection goes.
+    /// Uncounts a connection that has ended.
     pub(super) fn leave(&self) {
         self.connections.fetch_sub(1, Ordering::Relaxed);
     }

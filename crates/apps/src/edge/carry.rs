@@ -73,29 +73,29 @@ pub trait Service {
 /// Result of reading from a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
-    /// Bytes.
+    /// Bytes were taken, and are to be written to the service.
     Data,
-    /// No bytes for now.
+    /// No bytes for now: the client's next ones wake the task.
     Nothing,
-    /// The client has finished.
+    /// The client's FIN was reached: no bytes follow.
     Finished,
 }
 
 /// Result of reading from a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Read {
-    /// The amount, in bytes.
+    /// Bytes that were read, at least one.
     Data(Bytes),
-    /// No bytes for now.
+    /// No bytes for now: the socket is not readable.
     Nothing,
-    /// The service has finished.
+    /// The service closed its direction: no bytes follow.
     Finished,
 }
 
 /// Result of writing to a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Written {
-    /// Number of bytes.
+    /// Number of bytes that the service's socket took.
     Bytes(usize),
     /// No byte was taken: the service has to read first.
     Full,
@@ -104,9 +104,9 @@ pub enum Written {
 /// The side whose connection failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failed<C, S> {
-    /// The client's connection.
+    /// The client's connection, in the userspace TCP.
     Client(C),
-    /// The service's connection.
+    /// The service's connection, in the kernel.
     Service(S),
 }
 
@@ -136,7 +136,7 @@ enum Step {
     Stack,
     /// Nothing until the service's socket is ready.
     Service,
-    /// The direction has ended.
+    /// The direction has ended: nothing is left to do.
     Over,
 }
 

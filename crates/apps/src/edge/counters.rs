@@ -4,12 +4,12 @@ use recovery::RecoveryStats;
 use serde::Serialize;
 use tcp::{ConnectionInfo, Counters, Failure};
 
-/// End of a connection.
+/// End of a connection, by which a service's connections are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// Both directions in order.
+    /// Both directions ended with a FIN.
     Finished,
-    /// The client's side failed.
+    /// The client's side failed, for a reason of the userspace TCP.
     Client(Failure),
     /// The local service reset its connection.
     ServiceReset,
@@ -38,7 +38,7 @@ macro_rules! add_each {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(serde::Deserialize))]
 pub struct ServiceCounters {
-    /// Ended in order.
+    /// Connections that ended in order, with a FIN each way.
     pub finished: u64,
     /// Ended by a RST of the client.
     pub reset_by_client: u64,
@@ -60,11 +60,11 @@ pub struct ServiceCounters {
     pub bytes_up: u64,
     /// Bytes from the service to clients.
     pub bytes_down: u64,
-    /// Segments sent to clients.
+    /// Segments sent to clients, retransmissions included.
     pub segments_sent: u64,
-    /// Segments received from clients.
+    /// Segments received from clients, with or without data.
     pub segments_received: u64,
-    /// Bytes sent again.
+    /// Bytes retransmitted to clients, without redundant copies.
     pub bytes_retransmitted: u64,
     /// Bytes sent along with others in case they were lost (redundant data bundling).
     pub bytes_redundant: u64,
@@ -72,11 +72,11 @@ pub struct ServiceCounters {
     pub bundle_hits: u64,
     /// Segments with such bytes that arrived and were not needed.
     pub bundle_misses: u64,
-    /// Expiries of retransmission timers.
+    /// Expiries of retransmission timers, of all connections.
     pub timeouts: u64,
     /// Times that fast recovery was entered.
     pub fast_recoveries: u64,
-    /// Retransmissions that were needless.
+    /// Retransmissions that turned out to be needless.
     pub spurious: u64,
 }
 
@@ -159,7 +159,7 @@ impl ServiceCounters {
         ]
     }
 
-    /// Connections that ended.
+    /// Number of connections that ended, for any reason.
     pub fn ended(&self) -> u64 {
         self.ends().iter().map(|(_, count)| count).sum()
     }

@@ -24,7 +24,7 @@ pub struct EdgeFile {
     pub address: Vec<Network>,
     /// Name of the TUN device.
     pub device: Option<String>,
-    /// Largest IP packet.
+    /// Largest IP packet in bytes, headers included.
     pub mtu: Option<u16>,
     /// Parts of the edge, each with a queue of the device, a stack and a thread.
     pub shards: Option<usize>,
@@ -66,7 +66,7 @@ pub struct ServiceFile {
     /// Real place of the service: address or name, and port.
     #[serde(deserialize_with = "forward")]
     pub forward: String,
-    /// Name of its policy.
+    /// Name of the preset that recovers the service's connections.
     #[serde(default, deserialize_with = "policy")]
     pub policy: Option<String>,
     /// Fields of the policy that differ from the preset, named as the options of `thinstream
@@ -76,7 +76,7 @@ pub struct ServiceFile {
     /// Whether each connection begins with a line of the PROXY protocol.
     #[serde(default)]
     pub proxy_protocol: bool,
-    /// Connections at a time.
+    /// Most connections at a time, of all clients.
     pub max_connections: Option<usize>,
     /// Connections of one client address at a time.
     pub max_per_client: Option<usize>,
@@ -122,7 +122,7 @@ impl EdgeFile {
 /// The address of a service, looked up if it is a name.
 ///
 /// # Errors
-/// With the name, where it has none.
+/// A name without an address, with the reason.
 pub(crate) fn resolve(forward: &str) -> Result<SocketAddr, String> {
     let failed = |why: &dyn std::fmt::Display| {
         format!("cannot find where \"{forward}\" is: {why}; it should be like 127.0.0.1:22")
@@ -156,7 +156,7 @@ where
     Text::deserialize(deserializer).map(|text| Some(text.0))
 }
 
-/// One text or several.
+/// One text, or a list of several.
 fn texts<'de, D: Deserializer<'de>, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     T: FromStr<Err: Display>,

@@ -1,4 +1,4 @@
-//! Options of an edge.
+//! Options of an edge, checked before it begins.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -109,7 +109,7 @@ pub struct EdgeOptions {
     pub addresses: Vec<Network>,
     /// Name of the TUN device; none leaves it to the system.
     pub device: Option<String>,
-    /// Largest IP packet.
+    /// Largest IP packet in bytes, headers included.
     pub mtu: u16,
     /// Parts of the edge, each with a queue of the device, a stack and a thread of its own; up to
     /// 256.
@@ -241,7 +241,7 @@ pub enum EdgeOptionsError {
     /// An edge needs an address.
     #[error("the edge has no address: name one, such as --address 10.78.0.2/24")]
     NoAddress,
-    /// The device takes one.
+    /// The device takes one IPv4 address, and several were given.
     #[error("the edge can have one IPv4 address, and any number of IPv6 addresses")]
     SecondV4,
     /// An edge needs a service.
@@ -268,9 +268,9 @@ pub enum EdgeOptionsError {
     Range {
         /// Option or key, with its service.
         what: String,
-        /// Value in the options.
+        /// Value that the user set, as text.
         given: String,
-        /// Values that are accepted.
+        /// Range of the values that are accepted.
         fitting: String,
     },
     /// Figures tell services apart by their names.
@@ -282,17 +282,17 @@ pub enum EdgeOptionsError {
     /// A service listens at an address that is not the edge's.
     #[error("service {name}: {listen} is no address of the edge")]
     NotHere {
-        /// Name of the service.
+        /// Name of the service, or its place if it has none.
         name: String,
-        /// Address in the options.
+        /// Address and port that the options give.
         listen: Listen,
     },
     /// The edge would forward to itself.
     #[error("service {name}: {forward} is the edge itself; forward to where the service really is")]
     Circle {
-        /// Name of the service.
+        /// Name of the service, or its place if it has none.
         name: String,
-        /// Address in the options.
+        /// Address and port to which the options forward.
         forward: SocketAddr,
     },
 }

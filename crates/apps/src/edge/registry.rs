@@ -54,7 +54,7 @@ pub(super) struct Registry {
 /// the other at once, and figures that only grow are never seen to shrink.
 struct Present {
     entries: BTreeMap<(usize, tcp::ConnectionId), Arc<Entry>>,
-    /// Open connections by service.
+    /// Number of open connections by service.
     counts: Vec<usize>,
     /// Open connections by service and client.
     clients: BTreeMap<(usize, Host), usize>,
@@ -174,7 +174,7 @@ impl Registry {
         self.survey(true).await
     }
 
-    /// Totals since the start.
+    /// Totals since the start, without the connections one by one.
     pub(super) async fn report(&self) -> EdgeReport {
         let EdgeStatus { elapsed_s, services, stack, .. } = self.survey(false).await;
         EdgeReport { elapsed_s, services, stack }

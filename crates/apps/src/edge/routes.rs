@@ -25,7 +25,7 @@ use super::options::EdgeOptions;
 /// The tables of nftables that lead clients to an edge, one for each family of its addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Routes {
-    /// Name of the tables.
+    /// Name of the tables in nftables.
     name: String,
     families: Vec<Family>,
     /// Networks of the edge, for routes to them.
@@ -34,23 +34,23 @@ pub struct Routes {
     existing: Vec<Pair>,
     /// The interface that must be there.
     outside: Option<String>,
-    /// The edge's own.
+    /// TUN device of the edge, on which the rules send.
     device: String,
 }
 
 /// Reason for which the rules could not be applied.
 #[derive(Debug, thiserror::Error)]
 pub enum RouteError {
-    /// There is no such interface.
+    /// No network interface is called so; the second text lists those that exist.
     #[error("there is no network interface {0} for clients to come from; there is: {1}")]
     NoInterface(String, String),
     /// The kernel's connections cannot be listed.
     #[error("cannot learn which connections the services have already: {0}")]
     Connections(io::Error),
-    /// There is no nft.
+    /// The program `nft` cannot be started.
     #[error("cannot run nft: {0} (Debian package nftables)")]
     NoNft(io::Error),
-    /// `nft` refused the tables.
+    /// `nft` refused the tables, with its message.
     #[error(
         "nft refused the rules: {0} (needed: root, nftables 0.9.9, Linux 5.12 with its modules nft_dup_ipv4 and \
          nft_dup_ipv6)"

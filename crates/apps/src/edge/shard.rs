@@ -38,7 +38,7 @@ pub(super) struct Parcel {
     left: usize,
 }
 
-/// Segments between shards.
+/// Segments that arrived at another shard than that of their connection.
 pub(super) type Strays = Mailboxes<Parcel>;
 
 /// State that all shards of an edge share.
@@ -88,7 +88,7 @@ pub(super) struct Shard {
     pub(super) carrier: Arc<TunCarrier>,
     index: usize,
     common: Common,
-    /// Each listener's service.
+    /// Service of each listener, by its index in the options.
     listeners: BTreeMap<ListenerId, usize>,
     /// Tasks to wake by connection.
     signals: Mutex<BTreeMap<ConnectionId, Arc<Notify>>>,

@@ -52,23 +52,23 @@ pub struct StackReport {
     pub packets_sent: u64,
     /// Packets that were not for the edge, not TCP, fragments, or damaged.
     pub packets_refused: u64,
-    /// Pings answered.
+    /// Echo requests answered (ICMP).
     pub echo_replies: u64,
-    /// SYNs for services.
+    /// SYNs that arrived for services.
     pub syns: u64,
     /// SYNs dropped because too many connections were half open.
     pub syns_dropped: u64,
-    /// SYN cookies sent.
+    /// SYN cookies sent (RFC 4987, section 3.6).
     pub cookies_sent: u64,
     /// SYNs dropped because connections held too much memory.
     pub syns_without_memory: u64,
-    /// Connections in TIME-WAIT.
+    /// Connections in TIME-WAIT now.
     pub time_wait: u64,
     /// Resident memory of the process (VmRSS), in bytes; 0 where the system does not report it.
     pub resident_bytes: u64,
     /// Bytes that it may have.
     pub memory_limit: u64,
-    /// Bytes that connections hold.
+    /// Bytes that connections hold in their buffers now.
     pub buffered_bytes: u64,
     /// Bytes that were taken from the stacks or from services, and that the other side did not
     /// take yet.
@@ -83,13 +83,13 @@ pub struct StackReport {
     /// Other connections that were reset because memory was short: they held much and made no
     /// progress.
     pub stalled_reset: u64,
-    /// Segments without a connection.
+    /// Segments that belong to no connection.
     pub no_connection: u64,
     /// Segments that arrived at another shard than that of their connection and were handed on.
     pub handed_over: u64,
     /// Segments that were not handed on, since too many waited for the other shard.
     pub handed_over_dropped: u64,
-    /// Segments that were none.
+    /// Packets that cannot be parsed as segments.
     pub malformed: u64,
 }
 
@@ -120,14 +120,14 @@ fn memory_name<S: Serializer>(state: &MemoryState, serializer: S) -> Result<S::O
     serializer.serialize_str(state.name())
 }
 
-/// State of a connection.
+/// State and counters of an open connection.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ConnectionStatus {
-    /// Name of its service.
+    /// Name of the service that it was accepted for.
     pub service: String,
     /// Address and port from which the client connects.
     pub client: SocketAddr,
-    /// State of RFC 9293.
+    /// State by its name in RFC 9293, section 3.3.2.
     pub state: &'static str,
     /// Time since it was accepted, in seconds.
     pub age_s: f64,
@@ -137,17 +137,17 @@ pub struct ConnectionStatus {
     pub bytes_down: u64,
     /// Smoothed round-trip time, once measured.
     pub srtt_ms: Option<f64>,
-    /// Retransmission timeout, in milliseconds.
+    /// Retransmission timeout in force, in milliseconds.
     pub rto_ms: f64,
     /// Congestion window, in bytes.
     pub cwnd_bytes: u64,
-    /// Sent and not acknowledged.
+    /// Bytes sent to the client and not acknowledged.
     pub unacked_bytes: u64,
-    /// Waiting to be sent.
+    /// Bytes from the service that were not sent yet.
     pub unsent_bytes: u64,
     /// Whether the stream is thin now.
     pub thin: bool,
-    /// Bytes sent again.
+    /// Bytes retransmitted to the client.
     pub bytes_retransmitted: u64,
     /// Bytes sent along with others in case they were lost.
     pub bytes_redundant: u64,
@@ -157,7 +157,7 @@ pub struct ConnectionStatus {
     pub bundle_misses: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
-    /// The client's window.
+    /// Window that the client offers, in bytes.
     pub send_window: u64,
 }
 
@@ -193,7 +193,7 @@ impl ConnectionStatus {
     }
 }
 
-/// State of an edge.
+/// State of an edge and of each of its connections.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EdgeStatus {
     /// Time since the start, in seconds.

@@ -52,13 +52,13 @@ impl PathOptions {
 /// One direction of the link.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct LinkOptions {
-    /// One-way delay.
+    /// One-way delay, without jitter, rate and queue.
     pub delay: Duration,
     /// Variation of the delay. Packets keep their order.
     pub jitter: Jitter,
-    /// Loss of packets.
+    /// Model that selects the packets to lose.
     pub loss: LossModel,
-    /// Rate of the bottleneck.
+    /// Rate of the bottleneck; none for no limit.
     pub rate: Option<Rate>,
     /// Queue before the bottleneck and its discipline; none lets any number wait.
     pub queue: Option<QueueText>,
@@ -70,7 +70,7 @@ pub struct LinkOptions {
     pub reorder: Reorder,
     /// Changes of these conditions, at times after the start, in their order.
     pub profile: Vec<ProfileStep>,
-    /// Recordings that it plays.
+    /// Recordings of real links, which the link plays.
     pub recording: Recording,
     /// A link of the library instead of all this but the delay, which is added.
     pub like: Option<LinkConfig>,

@@ -10,29 +10,29 @@ use serde::Serialize;
 
 use super::EmulateOptions;
 
-/// Counters of a relay.
+/// Report on a relay after its end.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EmulateReport {
     /// The seed of its losses and delays.
     pub seed: u64,
     /// Time from start to end, in seconds.
     pub duration_s: f64,
-    /// Counters of each path.
+    /// Report on each path, in the order of the options.
     pub paths: Vec<PathReport>,
 }
 
-/// Counters of a path.
+/// Report on a path: its clients and both directions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PathReport {
     /// Address at which the relay listened.
     pub listen: String,
-    /// Address of the server.
+    /// Address of the server that it forwards to.
     pub forward: String,
     /// Report on packets from the clients to the server.
     pub up: DirectionReport,
     /// Report on packets from the server to the clients.
     pub down: DirectionReport,
-    /// Clients that it served.
+    /// Number of clients that it served.
     pub clients: u64,
     /// Clients whose socket was closed after a time without datagrams.
     pub clients_expired: u64,
@@ -47,11 +47,11 @@ pub struct PathReport {
 pub struct DirectionReport {
     /// Packets that came to the link.
     pub offered_packets: u64,
-    /// Bytes of these packets.
+    /// Bytes of the offered packets, with IP and UDP headers.
     pub offered_bytes: u64,
-    /// Packets that came through.
+    /// Packets that left the link.
     pub delivered_packets: u64,
-    /// Bytes of these packets.
+    /// Bytes of the delivered packets, with IP and UDP headers.
     pub delivered_bytes: u64,
     /// Packets that the loss model dropped.
     pub lost_packets: u64,
@@ -70,11 +70,11 @@ pub struct DirectionReport {
 /// Delay of packets beyond the emulated one, in milliseconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LatenessReport {
-    /// Median, in milliseconds.
+    /// Median of the lateness, in milliseconds.
     pub p50: f64,
     /// 99 of 100 were not later.
     pub p99: f64,
-    /// Maximum, in milliseconds.
+    /// Longest lateness, in milliseconds.
     pub max: f64,
 }
 

@@ -12,7 +12,7 @@ use tokio::task::AbortHandle;
 const ALL: usize = 128;
 const OF_HOST: usize = 32;
 
-/// The connections, by host.
+/// Open connections by host, of which the oldest makes room for a new one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Guests(Arc<Mutex<Seats>>);
 

@@ -5,7 +5,7 @@ use thinstream::AssociationError;
 /// Reason for which a transfer ended early.
 #[derive(Debug)]
 pub(super) enum Ended {
-    /// The association failed.
+    /// The association failed, or the peer aborted it.
     Association(AssociationError),
     /// Input that is not a message.
     Input(String),

@@ -14,7 +14,7 @@ use crate::keys::KeyError;
 /// Reason for which a client could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum SendFailure {
-    /// No socket is available.
+    /// No local socket can be opened.
     #[error(transparent)]
     Bind(#[from] BindError),
     /// The server cannot be reached.
@@ -29,7 +29,7 @@ pub enum SendFailure {
         file.display()
     )]
     ChangedKey {
-        /// The server.
+        /// Address of the server whose key changed.
         remote: SocketAddr,
         /// Fingerprint of the key in the server's handshake.
         presented: String,
@@ -41,27 +41,27 @@ pub enum SendFailure {
     /// The server did not answer in time.
     #[error("no answer from {remote} within {timeout}{}", hint(.said, *.heard, *.plain))]
     Timeout {
-        /// The server.
+        /// Address of the server that did not answer.
         remote: SocketAddr,
-        /// The time it had.
+        /// Time for which the client waited.
         timeout: Duration,
         /// The system's error on sending.
         said: Option<String>,
         /// Whether anything came from there.
         heard: bool,
-        /// Whether this side sent in plain.
+        /// Whether this side sent unencrypted packets.
         plain: bool,
     },
     /// A signal came before the server answered.
     #[error("interrupted before {remote} answered")]
     Interrupted {
-        /// The server.
+        /// Address of the server that the client waited for.
         remote: SocketAddr,
     },
     /// The server grants fewer streams than asked for.
     #[error("the server grants {granted} streams; --streams {asked} are too many")]
     Streams {
-        /// Number given with `--streams`.
+        /// Streams that the user asked for with `--streams`.
         asked: u16,
         /// Number of outbound streams after the set-up.
         granted: u16,
@@ -103,7 +103,7 @@ pub enum SendFailure {
          raise the limit (ulimit -n)"
     )]
     Descriptors {
-        /// Associations asked for.
+        /// Associations that the user asked for.
         associations: u16,
         /// Open files that the system grants.
         limit: u64,
@@ -124,9 +124,9 @@ impl SendFailure {
     }
 }
 
-/// Possible reason for a silent server: an encrypting end answers no packet in plain, and an end in
-/// plain does not understand encrypted ones. A server that has begun to answer is of the right
-/// kind.
+/// Possible reason for a silent server: an encrypting end answers no unencrypted packet, and an end
+/// without encryption does not understand encrypted ones. A server that has begun to answer is of
+/// the right kind.
 fn hint(said: &Option<String>, heard: bool, plain: bool) -> String {
     let meaning = match (said, heard, plain) {
         (Some(said), ..) => return format!(" ({said})"),

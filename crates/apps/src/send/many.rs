@@ -110,7 +110,7 @@ struct Common {
     stopped: watch::Sender<bool>,
 }
 
-/// Outcome of an association.
+/// Outcome of one of many associations.
 enum Outcome {
     NotSetUp(SendFailure),
     Transferred {

@@ -19,7 +19,7 @@ use crate::notice::Notice;
 pub(super) struct Reached {
     pub(super) endpoint: Endpoint,
     pub(super) association: Association,
-    /// The address that answered.
+    /// The address that answered, of the two that were tried.
     pub(super) at: SocketAddr,
 }
 

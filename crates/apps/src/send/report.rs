@@ -1,4 +1,4 @@
-//! Measurements of a client.
+//! Measurements of a client, for people and as JSON.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ use crate::transfer::{Rows, TransferReport, latency_line};
 /// be sent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SendReport {
-    /// The server.
+    /// Address of the server.
     pub to: String,
     /// Fingerprint of the server's key; none where traffic was not encrypted.
     pub peer: Option<String>,
@@ -24,15 +24,15 @@ pub struct SendReport {
     pub associations: u64,
     /// Associations that could not be set up, or did not end with a shutdown.
     pub associations_failed: u64,
-    /// Recovery of this side.
+    /// Name of the policy by which this side recovers.
     pub policy: String,
     /// Duration from the first message to the end of the shutdown, in seconds.
     pub duration_s: f64,
-    /// Messages sent.
+    /// Messages that the client sent.
     pub messages: u64,
-    /// Bytes of those messages.
+    /// Bytes of user data in those messages.
     pub bytes: u64,
-    /// Messages that came back.
+    /// Answers: messages that the server sent back.
     pub answers: u64,
     /// Messages that came back, but not as they were sent.
     pub damaged: u64,
@@ -43,7 +43,7 @@ pub struct SendReport {
     pub one_way_ms: Option<LatencySummary>,
     /// Messages of which the one-way latency is unknown since the clocks differ.
     pub unclocked: u64,
-    /// Counters of the transport.
+    /// Counters of SCTP: packets, retransmissions, paths.
     pub transfer: TransferReport,
     /// Whether the process was asked to end (Ctrl-C) before all messages were sent.
     pub interrupted: bool,
@@ -98,7 +98,7 @@ impl SendReport {
     }
 }
 
-/// A table for people.
+/// Two columns of text for a terminal.
 impl fmt::Display for SendReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let SendReport { to, policy, duration_s, messages, bytes, answers, damaged, .. } = self;

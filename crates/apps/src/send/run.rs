@@ -23,7 +23,7 @@ pub(super) const PROGRESS: std::time::Duration = std::time::Duration::from_milli
 /// Receiver of notices, and the file of events.
 pub(super) type Outputs<'a> = (&'a mut (dyn FnMut(Notice) + Send), EventFile);
 
-/// A transfer under way.
+/// A transfer under way: an association, its messages and their answers.
 pub(super) struct Run<'a> {
     options: &'a SendOptions,
     clock: Clock,

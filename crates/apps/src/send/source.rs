@@ -23,7 +23,7 @@ pub(super) struct Outgoing {
     pub(super) payload: Bytes,
 }
 
-/// Source of messages.
+/// Source of messages: measuring ones, a recording, or the user's own.
 pub(super) struct Source {
     clock: Clock,
     alarm: Alarm,

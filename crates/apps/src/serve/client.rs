@@ -41,7 +41,7 @@ impl Totals {
     }
 }
 
-/// A client being served.
+/// A client being served, from its association's beginning to its end.
 pub(super) struct Client {
     number: u64,
     association: Association,

@@ -1,4 +1,4 @@
-//! Counts of a server.
+//! Counts of a server, for people and as JSON.
 
 use std::fmt;
 
@@ -12,26 +12,26 @@ use super::client::Totals;
 use crate::files::Unwritten;
 use crate::transfer::{Rows, latency_line};
 
-/// Counts of a server.
+/// Counts and latencies of a server, of all of its clients.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ServeReport {
     /// Addresses at which the server listened, separated by commas.
     pub listen: String,
     /// Fingerprint of its key; none where traffic was not encrypted.
     pub key: Option<String>,
-    /// Recovery of its associations.
+    /// Name of the policy by which its associations recover.
     pub policy: String,
     /// Duration of the run in seconds.
     pub duration_s: f64,
     /// Associations that clients opened since the start.
     pub clients: u64,
-    /// Clients whose association failed.
+    /// Clients whose association failed, rather than being shut down.
     pub clients_failed: u64,
     /// Clients that were there when it ended.
     pub clients_cut_off: u64,
-    /// Messages received.
+    /// Messages that clients sent.
     pub messages: u64,
-    /// Bytes of those messages.
+    /// Bytes of user data in those messages.
     pub bytes: u64,
     /// Measuring messages that did not come as they were sent.
     pub damaged: u64,
@@ -144,7 +144,7 @@ impl ServeReport {
     }
 }
 
-/// A table for people.
+/// Two columns of text for a terminal.
 impl fmt::Display for ServeReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ServeReport { listen, policy, duration_s, clients, messages, bytes, .. } = self;

@@ -4,7 +4,7 @@
 use clap::{Arg, Command};
 use clap_complete::Shell;
 
-/// The script of a shell.
+/// Completions for a shell, as a program in its own language.
 pub(super) fn script(shell: Shell) -> String {
     let mut command = crate::command();
     let mut script = Vec::new();

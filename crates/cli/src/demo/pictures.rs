@@ -24,7 +24,7 @@ fn of<'a>(report: &'a Report, name: &str) -> &'a PolicyReport {
     report.policies.iter().find(|policy| policy.name == name).unwrap()
 }
 
-/// Milliseconds to three digits.
+/// Milliseconds to three digits, with the unit.
 fn millis(value: f64) -> String {
     let digits = if value >= 1000.0 { 10.0 } else { 1.0 };
     format!("{} ms", (value / digits).round() * digits)

@@ -158,7 +158,7 @@ impl Told<'_> {
         )
     }
 
-    /// Runs of one setting.
+    /// Number of runs that one setting of the unknowns takes.
     fn runs(&self) -> u64 {
         self.fit.plan(&self.searched.best.setting).map_or(0, |plan| plan.jobs())
     }

@@ -24,7 +24,7 @@ use crate::terminal::Size;
 pub(crate) enum Form {
     /// The most important numbers, on one screen.
     Overview,
-    /// All numbers.
+    /// All numbers, one a line.
     All,
     /// Every number, as one JSON object.
     Json,
@@ -131,7 +131,7 @@ fn number(one: &Series) -> [String; 3] {
     [format!("  {}", one.of), one.name(), format!("{value} {}", one.unit)]
 }
 
-/// The table paper/here.
+/// The paper's numbers beside ours, as a table with a verdict for each; empty without any.
 pub(super) fn paper(rows: &[Comparison]) -> String {
     if rows.is_empty() {
         return String::new();

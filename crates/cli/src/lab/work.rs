@@ -30,7 +30,7 @@ pub(super) struct Work<'a> {
     pub(super) command: String,
 }
 
-/// Results of the work.
+/// Results of the work, complete or stopped.
 pub(super) struct Done {
     /// The finished runs, and conclusions from them.
     pub(super) finished: Finished,

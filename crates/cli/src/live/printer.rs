@@ -11,10 +11,10 @@ const WAITING: usize = 256;
 /// Time that the last lines have at the end.
 const LAST: Duration = Duration::from_secs(1);
 
-/// Text to be printed.
+/// Text to be printed, and whether a later one replaces it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Printed<S> {
-    /// A line that stays.
+    /// A line that stays on the screen.
     Line(String),
     /// A state, which the next one replaces.
     State(S),

@@ -73,7 +73,7 @@ const DELAYS: &str = "delays.csv";
 const INTERVALS: &str = "intervals.csv";
 const STREAMS: &str = "streams.csv";
 const DELAY_CDF: &str = "delay_cdf.csv";
-/// Names of all lists.
+/// Names of the files of all lists, which must not exist before.
 const NAMES: [&str; 6] = [PACKETS, LATENCY, DELAYS, INTERVALS, STREAMS, DELAY_CDF];
 
 /// Refuses a folder that has such lists already.

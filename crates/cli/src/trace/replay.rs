@@ -154,7 +154,7 @@ impl Arguments {
         failures.finish()
     }
 
-    /// File and stream.
+    /// Name of the capture file, with the stream if only one is replayed.
     fn of(&self, report: &Report) -> String {
         let name = self.selection.file.file_name().unwrap_or(self.selection.file.as_os_str());
         let name = name.to_string_lossy();
@@ -357,7 +357,7 @@ fn delivered(outcomes: &[Outcome], width: Width) -> Table {
     table
 }
 
-/// `312 ± 14`.
+/// Mean of an interval with its half width, such as `312 ± 14`.
 fn with_interval(one: Interval) -> String {
     let mean = four_digits(one.mean);
     match one.either_side.filter(|side| *side > 0.0) {

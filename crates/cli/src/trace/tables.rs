@@ -26,7 +26,7 @@ fn short(value: f64) -> String {
     }
 }
 
-/// A share in percent.
+/// A share in percent, with two decimals, or `<0.01`.
 fn percent(share: f64) -> String {
     match share * 100.0 {
         0.0 => "0".to_owned(),
@@ -64,7 +64,7 @@ fn captures(report: &Report, text: &mut String) {
     }
 }
 
-/// A count with its noun.
+/// The count and the noun, in the plural unless the count is 1.
 fn counted(count: impl Into<u64>, noun: &str) -> String {
     match count.into() {
         1 => format!("1 {noun}"),
@@ -207,7 +207,7 @@ fn six(summary: &Summary) -> [String; 6] {
     [mean, p50, min, max, p1, p99].map(short)
 }
 
-/// Columns of retransmissions.
+/// Columns of the table of retransmissions; some are in a wide table only.
 const RECOVERY: [Column; 17] = [
     ("stream", true),
     ("again", true),
@@ -228,7 +228,7 @@ const RECOVERY: [Column; 17] = [
     ("thin %", true),
 ];
 
-/// Retransmissions by cause.
+/// Table of retransmissions by order and cause.
 fn recovery(report: &Report, width: Width, text: &mut String) {
     let what = if width == Width::Wide { "by order and by cause" } else { "by cause" };
     let _ = writeln!(text, "\nRetransmissions {what} (segments of TCP, DATA chunks of SCTP)");
@@ -290,7 +290,7 @@ fn sums(all: &Totals, text: &mut String) {
     }
 }
 
-/// Latencies of all streams.
+/// Latencies of all streams, each in a table of its own.
 pub(super) fn latency(report: &Report) -> String {
     let mut text = String::new();
     captures(report, &mut text);

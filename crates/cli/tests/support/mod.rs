@@ -38,7 +38,7 @@ pub(crate) fn root() -> PathBuf {
 pub(crate) struct Scratch(TempDir);
 
 impl Scratch {
-    /// An empty folder.
+    /// An empty temporary folder, removed when it is dropped.
     pub(crate) fn new() -> Scratch {
         Scratch(tempfile::tempdir().unwrap())
     }

@@ -91,7 +91,7 @@ fn move_to(set: &mut ByMagnitude, row: u32, known: &mut u8, magnitude: u8) {
 }
 
 impl Budget {
-    /// An unused budget.
+    /// A budget with nothing in use yet.
     pub fn new(limits: MemoryLimits) -> Budget {
         Budget {
             limits,
@@ -125,7 +125,7 @@ impl Budget {
         self.limits.limit.saturating_sub(self.held)
     }
 
-    /// Scarcity of memory now.
+    /// Scarcity at this moment, by the bytes held.
     pub fn state(&self) -> MemoryState {
         if self.held >= self.limits.limit {
             MemoryState::Full
@@ -136,7 +136,7 @@ impl Budget {
         }
     }
 
-    /// Whether there is enough.
+    /// Whether the bytes held are below [`MemoryLimits::pressure`].
     #[inline]
     pub fn is_at_ease(&self) -> bool {
         self.held < self.limits.pressure

@@ -82,7 +82,7 @@ pub trait Reclaim {
     fn pool_and_holders(&mut self)
     -> (&mut Pool<Self::Id>, impl Iterator<Item = Holder<Self::Id>>);
 
-    /// Members that exist.
+    /// Number of members, from which the number of writers to notify at once follows.
     fn members(&self) -> usize;
 
     /// The member in a row.

@@ -13,7 +13,7 @@ const INTERVAL: Duration = Duration::from_secs(60);
 /// One of the two directions of a member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Direction {
-    /// Bytes held.
+    /// Bytes held in this direction at the time of the look.
     pub held: usize,
     /// Bytes that have left since the member began: acknowledged by the peer, or taken by the
     /// application.
@@ -32,7 +32,7 @@ impl Direction {
 /// A member with the bytes that it holds.
 #[derive(Clone, Copy, Debug)]
 pub struct Holder<Id> {
-    /// The member's name.
+    /// Identifier by which the endpoint's table finds the member.
     pub id: Id,
     /// Bytes that the member holds in all.
     pub total: usize,

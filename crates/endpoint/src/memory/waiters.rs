@@ -25,7 +25,7 @@ impl<Id> Default for Waiters<Id> {
 }
 
 impl<Id> Waiters<Id> {
-    /// Whether no member waits.
+    /// Whether no member waits for memory, so that no notification is due.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }

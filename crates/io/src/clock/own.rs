@@ -44,7 +44,7 @@ impl Drop for Share {
 struct Pace {
     deadline: Option<Instant>,
     changed_at: Instant,
-    /// Mean time between changes.
+    /// Mean time between changes of the deadline, in which the latest gap counts a quarter.
     gap: Duration,
 }
 
@@ -52,7 +52,7 @@ impl Pace {
     /// Changes before a timer rings in vain from which on that costs less than moving it.
     const WORTH: u64 = 8;
 
-    /// Notes the present deadline.
+    /// Notes the machine's deadline, and updates the mean if it changed.
     fn note(&mut self, now: Instant, deadline: Option<Instant>) {
         if self.deadline != deadline {
             // A mean in which the latest of four counts as much as all before.

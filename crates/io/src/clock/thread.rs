@@ -70,7 +70,7 @@ impl Place {
         }
     }
 
-    /// Forgets the deadline.
+    /// Removes the deadline from the board, so that the alarm does not ring.
     pub(super) fn clear(&mut self) {
         if let Some((before, _)) = self.set.take() {
             board().tasks.remove(&(before, self.number));

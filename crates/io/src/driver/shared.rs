@@ -63,7 +63,8 @@ struct Driven<M> {
     waker: Option<Waker>,
 }
 
-/// Calls of any [`Carrier`].
+/// The calls of a [`Carrier`] that sending calls need, as an object: the trait itself has
+/// asynchronous ones.
 trait Line: Send + Sync {
     fn try_send(&self, transmits: &[Transmit], buffer: &[u8]) -> usize;
     fn try_recv_acks(&self, batch: &mut RecvBatch);
@@ -376,7 +377,7 @@ impl<M: Machine> State<M> {
         (true, true)
     }
 
-    /// Does as [`Shared::feed`], with a drained machine.
+    /// [`Shared::feed`] with the lock held and a drained machine.
     fn feed(&mut self, inbox: &mut RecvBatch, now: Instant) -> bool {
         let (mut any, mut undrained) = (false, 0);
         let mut latest: Option<SocketAddr> = None;

@@ -97,7 +97,7 @@ impl Machine for PingPong {
     }
 }
 
-/// Passes events on.
+/// Sends each event of the machine to the test's channel.
 struct Events(tokio::sync::mpsc::UnboundedSender<u32>);
 
 impl Hook<PingPong> for Events {

@@ -46,17 +46,17 @@ pub struct DirectionStatistics {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Lateness {
-    /// The median.
+    /// Median, within the precision of the histogram.
     pub p50: Duration,
-    /// The 99th percentile.
+    /// 99th percentile, within the precision of the histogram.
     pub p99: Duration,
-    /// The maximum.
+    /// Longest lateness since the relay began.
     pub max: Duration,
 }
 
-/// Counts for one direction.
+/// Lateness and refused sending of one direction since the relay began.
 pub(super) struct Recorder {
-    /// Lateness in nanoseconds.
+    /// Lateness in nanoseconds, up to [`LATEST`].
     lateness: Histogram,
     pub(super) overflows: u64,
     pub(super) send_errors: u64,

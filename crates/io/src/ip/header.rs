@@ -13,26 +13,26 @@ const V6_SIZE: usize = 40;
 /// Fields of a packet's IP header, and its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IpPacket<'a> {
-    /// The sender.
+    /// Source address as the sender wrote it, which anyone can forge.
     pub source: IpAddr,
-    /// Destination address.
+    /// Destination address in the header: a source route with further hops is refused.
     pub destination: IpAddr,
     /// Protocol of the payload: the protocol field of IPv4, the last next header of IPv6.
     pub protocol: u8,
     /// Codepoint of explicit congestion notification.
     pub ecn: Ecn,
-    /// Bytes behind the headers.
+    /// Bytes behind the headers, without the padding of the link layer.
     pub payload: &'a [u8],
 }
 
 /// Reason for which a packet was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// Truncated or contradictory header.
+    /// Truncated header, or one whose lengths or version contradict each other or the packet.
     Malformed,
-    /// Wrong header checksum.
+    /// Wrong checksum of the IPv4 header; IPv6 has none.
     Checksum,
-    /// Fragment of a packet.
+    /// Fragment of a packet, which this layer does not reassemble.
     Fragment,
     /// Unknown IPv6 extension headers or options that require the packet to be discarded, or too
     /// many of them.
@@ -188,11 +188,11 @@ fn check_options(mut options: &[u8]) -> Result<(), Refusal> {
 /// Fields of the header of a packet to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IpHeader {
-    /// The sender.
+    /// Source address to write into the header.
     pub source: IpAddr,
     /// Destination address, of the same family.
     pub destination: IpAddr,
-    /// Protocol of the payload.
+    /// Protocol field of IPv4, next header of IPv6.
     pub protocol: u8,
     /// Codepoint of explicit congestion notification.
     pub ecn: Ecn,
@@ -207,7 +207,7 @@ pub struct IpHeader {
 }
 
 impl IpHeader {
-    /// Bytes of the header.
+    /// Bytes of the header, which has neither options nor extension headers.
     pub fn size(&self) -> usize {
         match self.destination {
             IpAddr::V4(_) => V4_SIZE,

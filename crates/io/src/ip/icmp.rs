@@ -19,7 +19,7 @@ pub enum Message {
     },
     /// An echo request; `reply` is the answer, including the ICMP header.
     EchoRequest {
-        /// The answer.
+        /// ICMP message to send back: type, code, checksum and the request's data.
         reply: Vec<u8>,
     },
 }
@@ -31,7 +31,7 @@ pub struct IcmpReport {
     pub local: IpAddr,
     /// Destination of the datagram; the port is that of the UDP encapsulation, 0 directly over IP.
     pub remote: SocketAddr,
-    /// Kind of the error.
+    /// Meaning of the ICMP type and code for the sender of the datagram.
     pub error: IcmpError,
     /// The quoted beginning of its payload.
     pub quoted: Bytes,

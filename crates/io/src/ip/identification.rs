@@ -20,7 +20,7 @@ impl Identifications {
         Identifications { key, count: AtomicU64::new(0) }
     }
 
-    /// The next number.
+    /// The next identification: none before it in the current cycle of 65,536 is equal.
     pub(crate) fn next(&self) -> u16 {
         let count = self.count.fetch_add(1, Ordering::Relaxed);
         permute(&self.key, count >> 16, count as u16)

@@ -41,13 +41,13 @@ impl Addresses {
         self.own.iter().find(of_family).copied()
     }
 
-    /// The first address.
+    /// The address given first, of either family.
     pub(super) fn first(&self) -> Option<IpAddr> {
         self.own.first().copied()
     }
 }
 
-/// Whether `address` is one of a network.
+/// Whether `address` has the network's prefix; never for the other family.
 fn is_within((network, prefix): (IpAddr, u8), address: IpAddr) -> bool {
     let common = match (network, address) {
         (IpAddr::V4(one), IpAddr::V4(other)) => (u32::from(one) ^ u32::from(other)).leading_zeros(),

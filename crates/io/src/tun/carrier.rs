@@ -26,7 +26,7 @@ pub(super) struct Common {
     pub(super) addresses: Addresses,
     pub(super) mtu: usize,
     pub(super) offload: bool,
-    /// One for each queue.
+    /// Mailboxes by queue, in which packets for another queue's machine wait.
     pub(super) mailboxes: Vec<Mailbox>,
     pub(super) identifications: Identifications,
 }
@@ -47,7 +47,7 @@ impl fmt::Debug for TunCarrier {
     }
 }
 
-/// Counters behind [`TunStatistics`].
+/// Atomic counters of all queues of a device, of which [`TunStatistics`] is a copy.
 #[derive(Debug, Default)]
 struct DeviceCounters {
     packets_received: AtomicU64,

@@ -64,7 +64,7 @@ impl Tun {
         Ok(Tun { name, mtu, offload, networks, queues })
     }
 
-    /// Name of the device.
+    /// Name of the network interface, such as `tun0`.
     pub fn name(&self) -> &str {
         &self.name
     }

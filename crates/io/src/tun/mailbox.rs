@@ -45,7 +45,7 @@ impl Mailbox {
         false
     }
 
-    /// Removes and returns all reports.
+    /// Takes the ICMP reports that wait, and leaves none.
     pub(super) fn take(&self) -> VecDeque<IcmpReport> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner).reports)
     }

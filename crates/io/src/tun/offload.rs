@@ -37,7 +37,7 @@ pub fn vouches(header: &[u8; HEADER_SIZE]) -> bool {
 /// Completes the checksum of a packet that came with `header`, where the sender left that to its
 /// device; false where the header contradicts the packet.
 ///
-/// The kernel does so for everything that never was on a wire, and hands over many segments as one
+/// The kernel does so for packets that no wire has carried, and hands over many segments as one
 /// with it.
 pub fn complete_checksum(header: &[u8; HEADER_SIZE], packet: &mut [u8]) -> bool {
     if header[0] & NEEDS_CHECKSUM == 0 {

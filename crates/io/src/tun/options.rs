@@ -11,7 +11,7 @@ pub struct TunOptions {
     /// the system routes these networks to it. At most one is IPv4. The machine has other
     /// addresses in these networks.
     pub host: Vec<(IpAddr, u8)>,
-    /// Largest IP packet.
+    /// Largest IP packet in bytes, headers included.
     pub mtu: u16,
     /// Number of queues, each with its own carrier; at least one. The system keeps the packets of
     /// one connection in one queue.
@@ -44,6 +44,6 @@ pub struct TunStatistics {
     pub malformed: u64,
     /// ICMP errors passed to the machine.
     pub icmp_errors: u64,
-    /// Pings answered.
+    /// Echo requests answered without the machine.
     pub echo_replies: u64,
 }

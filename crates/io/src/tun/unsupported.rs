@@ -70,7 +70,7 @@ impl TunQueue {
 pub struct TunCarrier(Infallible);
 
 impl TunCarrier {
-    /// Statistics of the device.
+    /// Counters of the device; never called, since no carrier exists on this system.
     pub fn tun_statistics(&self) -> TunStatistics {
         match self.0 {}
     }

@@ -11,7 +11,7 @@ use super::server::Server;
 pub(crate) enum Node<P: Protocol> {
     /// Opens associations, one after the other.
     Client(Box<Client<P>>),
-    /// Accepts them.
+    /// Accepts the clients' associations.
     Server(Box<Server<P>>),
 }
 
@@ -24,7 +24,7 @@ impl<P: Protocol> Node<P> {
         }
     }
 
-    /// Closes a client's association.
+    /// Closes a client's association, if the node is a client.
     pub(crate) fn shut_down(&mut self, now: Instant) {
         if let Node::Client(client) = self {
             client.shut_down(now);

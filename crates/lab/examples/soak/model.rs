@@ -194,7 +194,7 @@ impl Inbox {
         Ok(())
     }
 
-    /// Whether this message came.
+    /// Whether this message of the stream came.
     fn has(&self, stream: usize, number: u32) -> bool {
         let below = self.counts.get(stream).is_some_and(|next| number < *next);
         (below && !self.holes.contains(&(stream, number)))

@@ -23,7 +23,7 @@ pub(crate) trait Protocol: Sized {
     /// Whether a client counts an association that failed as reset.
     const FAILURES_ARE_RESETS: bool;
 
-    /// A client's endpoint in its `life`.
+    /// Makes the endpoint of a client, anew for each of its lives.
     fn client(place: &Place, life: u32) -> Self::Endpoint;
     /// A server's endpoint in its `life`, which listens.
     fn server(place: &Place, life: u32) -> Self::Endpoint;
@@ -115,7 +115,7 @@ pub(crate) trait Talk<P: Protocol>: Default {
     fn leave(&mut self, line: &mut Line<'_, P>, random: &mut RandomStream);
     /// The conversation that the judge enters, if any.
     fn judged(&self) -> Option<Conversation>;
-    /// Messages sent and received.
+    /// Messages sent and received by the end, for the comparison of both.
     fn account(self, end: End) -> Account;
 }
 
@@ -125,7 +125,7 @@ pub(crate) struct Place {
     pub(crate) seed: u64,
     /// Number among the clients, or among the servers.
     pub(crate) index: u32,
-    /// Addresses of the host.
+    /// Addresses of the host, one for each of its paths.
     pub(crate) homes: Vec<IpAddr>,
     pub(crate) shared: SharedRef,
 }

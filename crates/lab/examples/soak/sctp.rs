@@ -18,7 +18,7 @@ use super::model::{
 use super::protocol::{Line, Place, Protocol, Reader, Talk, Told};
 use super::shared::{PORT, SharedRef, policy, size};
 
-/// SCTP over UDP.
+/// SCTP over UDP, from an endpoint with several addresses.
 pub(crate) enum Sctp {}
 
 impl Protocol for Sctp {

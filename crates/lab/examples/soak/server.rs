@@ -13,7 +13,7 @@ pub(crate) struct Server<P: Protocol> {
     place: Place,
     pub(crate) endpoint: P::Endpoint,
     random: RandomStream,
-    /// Counts the endpoints.
+    /// Number of endpoints that this host has had.
     life: u32,
     talks: BTreeMap<P::Id, P::Talk>,
     /// The latest ended life of each client.

@@ -65,7 +65,7 @@ pub(crate) struct World<P: Protocol> {
     report: Report,
 }
 
-/// Address number `index` of a network.
+/// An IPv4 address whose first byte is the network and the rest the index.
 fn address(network: u8, index: u32) -> IpAddr {
     let [_, b, c, d] = index.to_be_bytes();
     Ipv4Addr::new(network, b, c, d).into()

@@ -8,7 +8,7 @@ use results::text_table::{Table, wrapped};
 /// A table with its heading and a paragraph above and below it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listing {
-    /// Heading above the table.
+    /// Heading above the table, without a number.
     pub heading: Option<String>,
     /// Paragraph between heading and table.
     pub about: Option<String>,
@@ -16,7 +16,7 @@ pub struct Listing {
     pub columns: Vec<Column>,
     /// Rows of the table, each with a cell for each column.
     pub rows: Vec<Vec<String>>,
-    /// Paragraph below the table.
+    /// Paragraph below the table, if there is one.
     pub end: Option<String>,
 }
 
@@ -30,7 +30,7 @@ pub struct Column {
     pub of: Of,
 }
 
-/// Contents of a column.
+/// Contents of a column, by which a terminal chooses what it shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
     /// Names of the rows, or a word about each.
@@ -97,7 +97,7 @@ fn longest<'a>(cells: impl Iterator<Item = &'a String>) -> usize {
 }
 
 impl Listing {
-    /// Adds a row.
+    /// Adds a row with a cell for each column.
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         self.rows.push(cells.into_iter().collect());
     }

@@ -17,7 +17,7 @@ pub struct Job {
 pub struct Shard {
     /// Number of this shard, from 1.
     pub number: u64,
-    /// Number of shards in all.
+    /// Shards that the runs are divided among, at least 1.
     pub of: u64,
 }
 

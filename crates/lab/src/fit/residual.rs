@@ -11,7 +11,7 @@ pub struct Residual {
     pub what: String,
     /// Unit of the number; empty for a plain one.
     pub unit: String,
-    /// The number that the paper states.
+    /// The paper's number, as its row states it.
     pub paper: Stated,
     /// The number here; none where nothing was measured.
     pub here: Option<f64>,

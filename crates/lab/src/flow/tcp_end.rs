@@ -49,7 +49,7 @@ pub(super) fn with_port(address: SocketAddr, port: u16) -> SocketAddr {
     SocketAddr::new(address.ip(), port)
 }
 
-/// Listens at an address with these options.
+/// Lets the endpoint accept connections to [`PORT`]; false if the port is taken.
 pub(super) fn listen(endpoint: &mut Endpoint, at: SocketAddr, options: &ConnectionOptions) -> bool {
     let options = ListenOptions { accepted: options.clone(), ..ListenOptions::default() };
     endpoint.listen(with_port(at, PORT), options).is_ok()
@@ -146,7 +146,7 @@ impl SourceTransport for TcpSender {
         self.endpoint.warm(depth);
     }
 
-    /// A connection has one path.
+    /// Ignores the hint, since a connection has no other path.
     fn hint(&mut self, _: Instant, _: ConnectionId, _: PathHint) {}
 }
 

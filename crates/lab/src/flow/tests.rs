@@ -192,7 +192,7 @@ fn a_greedy_flow_of_messages_fills_the_link_though_no_measure_follows_them() {
     }
 }
 
-/// Durations of the transfers.
+/// Measure that notes the duration of each transfer.
 #[derive(Debug)]
 struct Durations(Rc<RefCell<Vec<Duration>>>);
 

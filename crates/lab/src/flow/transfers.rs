@@ -38,7 +38,7 @@ pub struct TransferSource {
     requests: Requests,
 }
 
-/// The client.
+/// The client, which requests transfers and receives them.
 #[derive(Debug)]
 pub struct TransferSink {
     pub(super) endpoint: Endpoint,

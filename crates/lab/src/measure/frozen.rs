@@ -11,7 +11,7 @@ use super::interface::{Ask, of_flow};
 use crate::observed::{Group, Measure, Seen, Setting};
 use crate::text::{Names, Several};
 
-/// `[measure.frozen]`: session frozen time.
+/// Session frozen time, the settings of `[measure.frozen]`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Frozen {

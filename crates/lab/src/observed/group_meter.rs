@@ -49,7 +49,7 @@ impl GroupMeter {
         self.needs_messages
     }
 
-    /// Adds a flow to the group. Returns its number and its meter.
+    /// Counts one more flow; returns its place in the group, and its meter.
     pub fn join(&mut self) -> (usize, FlowMeter) {
         let number = self.flows;
         self.flows += 1;

@@ -48,7 +48,7 @@ pub enum Seen<'a> {
     Read {
         /// Virtual time of the read.
         at: Instant,
-        /// Number of bytes read.
+        /// Bytes that the application read at once.
         bytes: u64,
     },
     /// A packet with data left the sender.
@@ -80,7 +80,7 @@ pub enum Seen<'a> {
     },
     /// An acknowledgement reported data that it had not reported before.
     Progress {
-        /// Arrival of the acknowledgement.
+        /// Arrival time of the acknowledgement.
         at: Instant,
         /// The sender's retransmission timeout now.
         rto: Duration,
@@ -107,7 +107,7 @@ pub enum Seen<'a> {
     Needless(Needless),
     /// The peer reported that it received units twice.
     Reported {
-        /// Arrival of the report.
+        /// Arrival time of the report.
         at: Instant,
         /// Number of retransmitted units among them.
         units: u32,
@@ -121,7 +121,7 @@ pub enum Seen<'a> {
     Transferred {
         /// Virtual time at which the last byte was read.
         at: Instant,
-        /// The message as it was due.
+        /// Message whose transfer ended, with the time at which it was due.
         message: &'a DueMessage,
     },
     /// The run ended, after its grace.

@@ -50,7 +50,7 @@ pub struct CellPlan {
 pub enum Subject {
     /// Flows of messages over a network.
     Flows(Box<FlowsPlan>),
-    /// A study with its parameters.
+    /// Computation of a study instead of a network.
     Study(Arc<dyn Study>),
 }
 

@@ -31,13 +31,13 @@ pub struct Expectation {
     /// Group of flows; everything that has the measure unless given.
     #[serde(default)]
     pub of: Option<String>,
-    /// The number is the ratio to that of these flows,
+    /// Flows of the number to divide by: the row is about the ratio.
     #[serde(default)]
     pub over: Option<String>,
-    /// of this other measure,
+    /// Measure of the number to divide by, where it is another.
     #[serde(default)]
     pub over_measure: Option<String>,
-    /// in these cells; keys that are missing here are equal on both sides.
+    /// Cells of the number to divide by; keys that are missing here are equal on both sides.
     #[serde(default)]
     pub versus: Option<Cells>,
     /// The number is the difference to these cells; keys that are missing here are equal on both
@@ -55,10 +55,10 @@ pub struct Expectation {
     /// Number that the paper states; none for a claim without one.
     #[serde(default)]
     pub value: Option<Stated>,
-    /// The number is above this.
+    /// Exclusive lower bound that the paper claims.
     #[serde(default)]
     pub above: Option<Stated>,
-    /// The number is below this.
+    /// Exclusive upper bound that the paper claims.
     #[serde(default)]
     pub below: Option<Stated>,
     /// Derivation of the number from the paper's text, where the paper does not print it.

@@ -67,7 +67,7 @@ pub struct FigureSection {
     pub paper: Vec<PaperSeries>,
 }
 
-/// Form of a figure.
+/// Form of a figure, which determines the keys of its section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FigureKind {
@@ -145,10 +145,10 @@ impl<'de> Deserialize<'de> for Values {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AxesSection {
-    /// The axis across.
+    /// Horizontal axis: label, unit, scale and range.
     #[serde(default)]
     pub x: AxisSection,
-    /// The axis upwards.
+    /// Vertical axis: label, unit, scale and range.
     #[serde(default)]
     pub y: AxisSection,
     /// Quantity of the colours of a heat map.

@@ -15,7 +15,7 @@ use crate::workload::{ArrivalsText, Recording, ReplayText, recording_of_file};
 pub struct Files(BTreeMap<String, String>);
 
 impl Files {
-    /// A profile given as text, or by the name of a file.
+    /// Steps of a profile: lines of `text` itself, or of the file that it names.
     pub(super) fn profile(&self, text: &str) -> Result<Vec<ProfileStep>, PlanError> {
         if !is_name(text) {
             let refused = |error| PlanError::new(format!("network.profile: {error}"));
@@ -29,7 +29,7 @@ impl Files {
         parse_profile(lines).map_err(|error| PlanError::new(format!("{text}: {error}")))
     }
 
-    /// The recording, in a file, that a link plays.
+    /// Parses the plan's file that a link plays.
     pub(super) fn played(&self, name: &str) -> Result<link::Recording, PlanError> {
         let Some(lines) = self.0.get(name) else {
             return Err(PlanError::new(format!(

@@ -40,7 +40,7 @@ impl FitSection {
 /// The values that an unknown may have.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Unknown {
-    /// Any value of a range.
+    /// Any number between two bounds, both included.
     Range(Range),
     /// One of the listed values.
     OneOf(Vec<toml::Value>),

@@ -53,7 +53,7 @@ impl NetworkName {
     }
 }
 
-/// The recording of the library with this name.
+/// Parsed recording of the library, cached by the first call; an error if there is none.
 pub(super) fn recording(name: &str) -> Result<Recording, PlanError> {
     static READ: [OnceLock<Result<Recording, PlanError>>; RECORDINGS.len()] =
         [const { OnceLock::new() }; RECORDINGS.len()];

@@ -18,7 +18,7 @@ macro_rules! link_keys {
         }
 
         impl LinkSection {
-            /// Names of all keys.
+            /// Names of all keys, in the order of the section's fields.
             pub(crate) const KEYS: &'static [&'static str] = &[$(stringify!($key)),*];
 
             /// Takes values that are missing here from `other`.

@@ -71,7 +71,7 @@ fn in_order<'a>(layers: &[Layer<'a>], direction: Direction) -> Result<Vec<Layer<
     Ok(all)
 }
 
-/// The link in one direction.
+/// Merges the layers of sections for a direction, the most specific first.
 fn build(layers: &[Layer<'_>], direction: Direction) -> Result<LinkConfig, PlanError> {
     let layers = in_order(layers, direction)?;
     let said = layers.iter().fold(LinkSection::default(), |said, layer| said.or(layer.section));

@@ -50,7 +50,7 @@ pub struct HintSection {
     pub says: Text<HintText>,
 }
 
-/// A switchover policy by its name.
+/// Text form of a switchover policy, as plans name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SwitchoverText(pub SwitchoverPolicy);
 
@@ -58,7 +58,7 @@ pub struct SwitchoverText(pub SwitchoverPolicy);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RedundantText(pub Redundancy);
 
-/// A hint by its name.
+/// Text form of a hint, as plans name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HintText(pub PathHint);
 

@@ -1,4 +1,4 @@
-//! `receiver` of a flow.
+//! Key `receiver` of a flow: settings of its receiving end.
 
 use base::ByteCount;
 use recovery::RecoveryPolicy;

@@ -1,4 +1,4 @@
-//! Sizes of a plan.
+//! Sizes of a plan: durations, seeds and swept values.
 
 /// Size of a plan's runs: durations, numbers of seeds and values of the sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

@@ -15,7 +15,7 @@ pub type Key = String;
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Cell(pub Vec<(Key, toml::Value)>);
 
-/// Values by key.
+/// Lists of swept values by key.
 pub(super) type Lists = BTreeMap<Key, Vec<toml::Value>>;
 
 /// Largest number of combinations; each takes about 13 kB.
@@ -48,7 +48,7 @@ pub(super) fn expand(lists: &Lists) -> Result<Vec<Cell>, PlanError> {
 }
 
 impl Cell {
-    /// Sets the cell's values in a plan.
+    /// Replaces the plan's values by those of the cell.
     pub(crate) fn apply(&self, plan: &mut toml::Table) -> Result<(), PlanError> {
         self.0.iter().try_for_each(|(key, value)| set(plan, key, value))
     }

@@ -62,7 +62,7 @@ fn key(word: &str) -> Option<(Option<&str>, &str, &str)> {
     (is_own && LinkSection::KEYS.contains(&name)).then_some((side, name, value))
 }
 
-/// A value in TOML.
+/// Value of a network's field in TOML, as a plan would have it.
 fn value(name: &str, text: &str, read: ReadText<'_>) -> Result<Value, String> {
     let string = |text: &str| Value::String(text.to_owned());
     Ok(match name {

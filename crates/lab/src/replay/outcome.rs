@@ -10,7 +10,7 @@ use crate::statistics;
 /// A mean over seeds with its 95 % interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Interval {
-    /// Mean over all seeds.
+    /// Arithmetic mean over all seeds.
     pub mean: f64,
     /// Half of the interval; `None` with a single seed.
     pub either_side: Option<f64>,

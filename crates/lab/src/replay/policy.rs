@@ -11,7 +11,7 @@ use crate::policy_text::TransportName;
 /// A preset of a transport: `lksctp`, or `tcp:thin` if both transports have one of that name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyText {
-    /// The transport, if given.
+    /// Name of the transport, if the text has it.
     transport: Option<TransportName>,
     preset: String,
 }

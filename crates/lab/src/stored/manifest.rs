@@ -15,7 +15,7 @@ pub struct Manifest {
     /// Names the sources that it was built from; empty where that was not known yet.
     #[serde(default)]
     pub build: String,
-    /// Headline of the plan.
+    /// Headline of the plan, as reports show it.
     pub title: String,
     /// Text of the plan, in TOML.
     pub plan: String,

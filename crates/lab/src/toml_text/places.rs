@@ -59,7 +59,7 @@ fn of_value(
     }
 }
 
-/// The entry at a path.
+/// First entry with exactly this path of keys.
 pub(crate) fn find<'a>(entries: &'a [Entry], path: &[&str]) -> Option<&'a Entry> {
     entries.iter().find(|entry| entry.path == path)
 }

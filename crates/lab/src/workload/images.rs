@@ -7,7 +7,7 @@ use base::ByteCount;
 /// Images that are fetched at the same time, all of one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Images {
-    /// Number of images.
+    /// Number of images, fetched at the same time.
     pub count: u32,
     /// Size of every image, in bytes.
     pub bytes: u64,

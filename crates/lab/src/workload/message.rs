@@ -1,4 +1,4 @@
-//! Messages that become due.
+//! Messages that become due to be sent.
 
 use base::{Duration, Instant};
 

@@ -17,7 +17,7 @@ pub struct Recording {
     streams: Vec<RecordedStream>,
 }
 
-/// Messages of one stream.
+/// Messages of one stream of a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedStream {
     /// Name of the stream; empty where there is only one.
@@ -126,7 +126,7 @@ impl Recording {
         text
     }
 
-    /// All streams of the recording, by name.
+    /// Streams in the order of their names.
     pub fn streams(&self) -> &[RecordedStream] {
         &self.streams
     }

@@ -1,4 +1,4 @@
-//! Sizes of messages.
+//! Sizes of messages: constant, drawn or recorded.
 
 use core::str::FromStr;
 
@@ -14,11 +14,11 @@ pub enum Sizes {
     Constant(usize),
     /// Heavy-tailed (Pareto), clipped to `most`. The shape is the one that gives the mean.
     Pareto {
-        /// Smallest size, in bytes.
+        /// Smallest size in bytes, the scale of the distribution.
         least: u64,
-        /// Mean size, in bytes.
+        /// Mean size in bytes, which determines the shape.
         mean: u64,
-        /// Largest size, in bytes.
+        /// Largest size in bytes, to which larger draws are clipped.
         most: u64,
     },
     /// Drawn from the model of an application.

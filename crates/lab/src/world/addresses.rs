@@ -12,7 +12,7 @@ pub(super) fn address(side: u32, path: usize, flow: u32) -> SocketAddr {
     SocketAddr::new(IpAddr::V4(Ipv4Addr::from_bits(10 << 24 | host)), 0)
 }
 
-/// The number of the flow of which this is an address.
+/// Flow that an IPv4 address belongs to, by the address's lowest bits; none for IPv6.
 pub(super) fn flow_of(address: SocketAddr) -> Option<u32> {
     match address.ip() {
         IpAddr::V4(ip) => Some(ip.to_bits() & ((1 << FLOW_BITS) - 1)),

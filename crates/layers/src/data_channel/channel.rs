@@ -3,12 +3,12 @@
 use super::{ChannelOptions, ChannelReliability};
 use sctp::{Reliability, SendOptions};
 
-/// Beginning of a channel.
+/// Progress in opening a channel by DCEP (RFC 8832).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     /// OPEN was sent, and nothing came yet: messages go in order behind it (RFC 8832, section 6).
     Opening,
-    /// Both sides know of it.
+    /// Both sides know the channel, by DCEP or by an agreement outside (RFC 8832, section 4).
     Open,
     /// The peer's OPEN was wrong: the channel is there only to be closed.
     Refused,
@@ -17,13 +17,13 @@ pub(super) enum Stage {
 /// The outgoing half of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outgoing {
-    /// Messages may be sent.
+    /// The stream is in use: messages may be sent.
     Open,
     /// The channel's stream is to be reset.
     ToReset,
-    /// The peer was asked.
+    /// The peer was asked to reset the stream (RFC 6525) and has not answered.
     Resetting,
-    /// The peer agreed.
+    /// The peer agreed: the outgoing half is closed.
     Reset,
     /// The peer does not agree, and is not asked any more.
     Stuck,
@@ -41,13 +41,13 @@ pub(super) struct Channel {
     pub(super) low: Option<LowMark>,
 }
 
-/// The buffered amount of which the application wants to hear.
+/// Threshold of the buffered amount below which the application is notified.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LowMark {
     pub(super) threshold: usize,
-    /// More than the threshold has been buffered since the application was told last.
+    /// Whether more than the threshold was buffered since the application's last notification.
     pub(super) exceeded: bool,
-    /// Messages may wait: their amount is looked at.
+    /// Whether messages may wait, so that their amount is compared with the threshold.
     pub(super) watched: bool,
 }
 

@@ -31,7 +31,7 @@ const UNORDERED: u8 = 0x80;
 pub(super) enum Dcep {
     /// Opens the channel of the stream that it comes on.
     Open(ChannelOptions),
-    /// Answers it.
+    /// Confirms the OPEN on the stream that it comes on (RFC 8832, section 5.2).
     Ack,
 }
 

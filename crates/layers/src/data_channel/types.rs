@@ -44,7 +44,7 @@ impl core::error::Error for DcepError {}
 pub enum DtlsRole {
     /// The client, with even identifiers.
     Client,
-    /// Odd identifiers.
+    /// The server, with odd identifiers (RFC 8832, section 6).
     Server,
 }
 
@@ -108,7 +108,7 @@ pub struct DataChannelsOptions {
 }
 
 impl DataChannelsOptions {
-    /// Defaults for a side.
+    /// Limits that suit a browser: messages of 256 KiB, 1024 channels, a buffer of 1 MiB.
     pub fn new(role: DtlsRole) -> Self {
         DataChannelsOptions {
             role,
@@ -126,7 +126,7 @@ impl DataChannelsOptions {
 pub enum MessageKind {
     /// UTF-8, which the layer does not verify.
     Text,
-    /// Bytes.
+    /// Bytes, passed on as they are.
     Binary,
 }
 
@@ -137,7 +137,7 @@ pub enum ChannelEvent {
     Opened {
         /// Identifier of the channel, its SCTP stream (RFC 8832, section 6).
         id: StreamId,
-        /// Properties of the channel.
+        /// Label, protocol, priority and reliability, as the peer's OPEN says.
         options: ChannelOptions,
     },
     /// The peer answered the opening of a channel.
@@ -145,13 +145,13 @@ pub enum ChannelEvent {
         /// Identifier of the channel, its SCTP stream (RFC 8832, section 6).
         id: StreamId,
     },
-    /// A message arrived.
+    /// A message of the peer arrived whole.
     Message {
         /// Identifier of the channel, its SCTP stream (RFC 8832, section 6).
         id: StreamId,
-        /// Text or bytes.
+        /// Text or bytes, by the payload protocol identifier.
         kind: MessageKind,
-        /// Payload; may be empty.
+        /// Content as the peer sent it; may be empty.
         payload: Bytes,
     },
     /// The peer closes the channel, or this side does since the peer broke the protocol: nothing
@@ -204,9 +204,9 @@ pub enum ChannelError {
     NotOpen(StreamId),
     /// The message is too long.
     TooLarge {
-        /// Length in bytes.
+        /// Bytes of the message that was to be sent.
         length: usize,
-        /// The longest allowed.
+        /// Most bytes allowed: [`DataChannelsOptions::max_message`].
         maximum: usize,
     },
     /// The buffer of unsent messages is full. Send again once the association has taken some.

@@ -27,7 +27,7 @@ pub(super) const PREDECESSORS_MAX: usize = 62;
 /// The count that stands for everything before.
 const EVERYTHING: u8 = 63;
 
-/// Bytes before the predecessors.
+/// Bytes of a frame's type, message number and count, before the predecessors.
 const HEADER: usize = 5;
 
 const MESSAGE: u8 = 0;
@@ -110,7 +110,7 @@ impl Frame {
         }
     }
 
-    /// The frame as bytes.
+    /// The bytes of the frame: header, distances to the predecessors, payload.
     pub(super) fn emit(&self) -> Bytes {
         let (kind, number, after, payload) = match self {
             Frame::Message { number, after, payload } => {

@@ -1,4 +1,4 @@
-//! Models of packet loss.
+//! Models of packet loss: which of the packets that enter a link do not leave it.
 
 #[cfg(test)]
 mod tests;
@@ -13,7 +13,7 @@ use super::variate::{LazyStream, exponential};
 /// Model that selects the packets to be lost.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum LossModel {
-    /// Every packet arrives.
+    /// No loss: every packet arrives.
     #[default]
     None,
     /// Each with the same probability, independently.

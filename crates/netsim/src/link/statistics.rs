@@ -1,4 +1,4 @@
-//! Counters of a link.
+//! Counters of a link: what it carried, and what it dropped by cause.
 
 use super::flight::Arriving;
 

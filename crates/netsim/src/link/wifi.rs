@@ -23,7 +23,7 @@ pub enum WifiRetries {
     Far,
 }
 
-/// The first time.
+/// Time of a frame's first transmission.
 const FIRST: Duration = Duration::from_micros(800);
 /// Number of repetitions below which a share of the last time is not needed.
 const GIVEN_UP: usize = 7;

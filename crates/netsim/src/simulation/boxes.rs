@@ -1,4 +1,4 @@
-//! Memory of packets.
+//! Boxes that hold packets, kept for the next packets.
 
 use bytes::Bytes;
 

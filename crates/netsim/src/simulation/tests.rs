@@ -110,7 +110,7 @@ impl Host for Toy {
     }
 }
 
-/// Notes everything.
+/// Notes every event as a line of text, so that two runs can be compared.
 #[derive(Default, PartialEq, Debug)]
 struct Trace(Vec<String>);
 
@@ -129,7 +129,7 @@ impl Checker for Trace {
     }
 }
 
-/// Counts drops by cause.
+/// Causes of all drops, in order.
 #[derive(Default)]
 struct Drops(Vec<DropCause>);
 

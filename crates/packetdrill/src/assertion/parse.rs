@@ -1,4 +1,4 @@
-//! Parser of assertions.
+//! Parser of assertions in Python's syntax, as far as scripts use it.
 
 use super::{Assertion, Logic, Node, Relation, Value};
 
@@ -17,7 +17,7 @@ enum Token {
     End,
 }
 
-/// Longer symbols come first.
+/// Symbols of assertions, longer ones before their beginnings.
 const SYMBOLS: [&str; 18] =
     ["==", "!=", "<=", ">=", "//", "<", ">", "(", ")", ",", "+", "-", "*", "/", "%", ";", "|", "&"];
 

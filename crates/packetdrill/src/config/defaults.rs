@@ -5,7 +5,7 @@ use base::Duration;
 use super::{RunConfig, TcpConfig};
 use crate::leniency::Leniency;
 
-/// Assumptions of one suite.
+/// Assumptions of one suite, which differ from the defaults.
 struct SuiteDefaults {
     /// Part of the path of its scripts.
     path: &'static str,

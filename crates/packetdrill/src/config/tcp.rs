@@ -12,7 +12,7 @@ use tcp::{ConnectionOptions, EcnMode, EndpointOptions, KeepAlive};
 pub struct TcpConfig {
     /// Options of each connection, unless a call of the script changes them.
     pub connection: ConnectionOptions,
-    /// Options of the endpoint.
+    /// Options of the endpoint, such as SYN cookies.
     pub endpoint: EndpointOptions,
     /// Whether assertions count windows in segments and number the states as Linux does.
     pub counts_segments: bool,
@@ -94,7 +94,7 @@ impl TcpConfig {
         config
     }
 
-    /// Changes the recovery policy.
+    /// Changes the recovery policy of all connections.
     pub(crate) fn edit_policy(&mut self, change: impl FnOnce(&mut RecoveryPolicy)) {
         change(Arc::make_mut(&mut self.connection.policy));
     }

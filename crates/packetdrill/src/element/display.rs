@@ -84,7 +84,7 @@ fn text(codec: Codec, bytes: &[u8]) -> String {
     }
 }
 
-/// `{1,0}, {2,9}`
+/// Tuples in braces, such as `{1,0}, {2,9}`, each cut to its first `width` numbers.
 fn tuples(list: &[[u32; 3]], width: usize) -> String {
     let one = |tuple: &[u32; 3]| {
         let numbers: Vec<_> = tuple.iter().take(width).map(u32::to_string).collect();
@@ -93,7 +93,7 @@ fn tuples(list: &[[u32; 3]], width: usize) -> String {
     list.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// Most bytes printed.
+/// Most bytes printed of a value.
 const BYTES_MAX: usize = 16;
 
 impl fmt::Display for Value {

@@ -218,7 +218,7 @@ fn half(expression: &Expression) -> Option<u32> {
     number(expression).filter(|number| *number <= u16::MAX.into())
 }
 
-/// `2:3`
+/// A gap ack block, such as `2:3`, with a third number of 0.
 fn gap(expression: &Expression) -> Option<[u32; 3]> {
     match expression {
         Expression::Pair(start, end) => Some([half(start)?, half(end)?, 0]),
@@ -226,7 +226,7 @@ fn gap(expression: &Expression) -> Option<[u32; 3]> {
     }
 }
 
-/// `{1,0}` or `{1,0,7}`
+/// A tuple of `width` numbers, such as `{1,0}` or `{1,0,7}`.
 fn tuple(expression: &Expression, width: usize) -> Option<[u32; 3]> {
     let fields = expression.fields().filter(|fields| fields.len() == width)?;
     let mut tuple = [0; 3];
@@ -236,7 +236,7 @@ fn tuple(expression: &Expression, width: usize) -> Option<[u32; 3]> {
     Some(tuple)
 }
 
-/// `[0x01, 0x02]`
+/// Bytes of a list such as `[0x01, 0x02]`; none if an entry is no byte.
 pub(crate) fn bytes_of(expression: &Expression) -> Option<Vec<u8>> {
     match expression {
         Expression::List(entries) => entries

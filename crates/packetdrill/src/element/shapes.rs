@@ -18,7 +18,7 @@ pub(crate) enum Codec {
     /// Text that ends with a zero.
     HostName,
     Text,
-    /// The remaining bytes.
+    /// The remaining bytes, compared one by one.
     Raw,
     /// The remaining user data: its length is compared, its contents are not.
     Payload,
@@ -34,9 +34,9 @@ pub(crate) enum Codec {
     Duplicates,
     /// A stream identifier and its SSN, 16 bits each.
     StreamSsn,
-    /// Stream, flags, and MID.
+    /// Stream identifier and flags, 16 bits each, and MID.
     StreamMid,
-    /// The remaining elements.
+    /// The remaining elements of this kind.
     Elements(Kind),
     /// An element that the peer sent and that is returned to it.
     Reflected(Kind),

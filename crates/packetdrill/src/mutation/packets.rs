@@ -1,4 +1,4 @@
-//! Packets with one change.
+//! Packets of a script with one change each, for the test of the runner.
 
 use crate::element::{Element, Value};
 use crate::script::{Content, Number, Packet, SctpBody, SctpPacket, Segment, TcpOption};

@@ -1,4 +1,4 @@
-//! `--name=value` lines.
+//! Lines `--name=value` at the head of a script.
 
 use crate::error::ParseError;
 use crate::script::ScriptOption;

@@ -1,4 +1,4 @@
-//! Packets: addresses, and SCTP.
+//! Parser of packets: IP addresses, ICMP, and SCTP.
 
 use core::net::IpAddr;
 
@@ -79,7 +79,7 @@ impl Parser<'_> {
         Ok((traffic_class, hop_limit))
     }
 
-    /// `[ce]`, `(ect0)` or `ect0`.
+    /// ECN codepoint, bare or in brackets: `ect0`, `[ce]` or `(ect0)`.
     fn ecn(&mut self) -> Result<Option<String>, Trouble> {
         let start = self.at;
         let brackets = [('[', ']'), ('(', ')')];

@@ -1,4 +1,4 @@
-//! TCP segments.
+//! Parser of TCP segments: flags, numbers and options.
 
 use super::Parser;
 use crate::error::{ParseError, Trouble};

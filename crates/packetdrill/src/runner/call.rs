@@ -46,7 +46,7 @@ impl<P: Party> Runner<'_, P> {
         Ok(())
     }
 
-    /// Resumes the blocked calls.
+    /// Resumes the blocked calls in order, and checks those that return.
     pub(super) fn resume_calls(&mut self) -> Result<(), Stop> {
         let mut index = 0;
         while index < self.waiting.len() {

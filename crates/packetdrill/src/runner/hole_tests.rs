@@ -12,7 +12,7 @@ const TCP: &str = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
 +0 accept(3, ..., ...) = 4
 ";
 
-/// Likewise of SCTP.
+/// Beginning of a server's script of SCTP, up to the accepted association.
 const SCTP: &str = "0 socket(..., SOCK_STREAM, IPPROTO_SCTP) = 3
 +0 bind(3, ..., ...) = 0
 +0 listen(3, 1) = 0

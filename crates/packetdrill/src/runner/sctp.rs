@@ -32,7 +32,7 @@ pub(super) struct Sctp {
     /// Exchange with the peer of the present packet.
     pub(super) talk: Talk,
     peer: Peer,
-    /// Exchanges with other peers.
+    /// Exchanges with other peers, by their addresses.
     others: BTreeMap<Peer, Talk>,
     shifts: (u32, u32),
 }

@@ -17,7 +17,7 @@ const STUCK: u32 = 10_000;
 /// A protocol's part of a run: the stack under test, its sockets, and the translation of the
 /// script's numbers.
 pub(super) trait Party: Sized {
-    /// Creates a new stack.
+    /// Creates a stack for one run.
     fn new(config: &RunConfig) -> Self;
 
     /// Applies an option of the script; returns the tolerance in time if the option sets it.
@@ -53,11 +53,11 @@ pub(super) trait Party: Sized {
     /// The script's number for a symbolic output of a call.
     fn symbolic(&self, output: &Output) -> Option<u32>;
 
-    /// A packet as text.
+    /// Text of a packet in the script's language, for a message.
     fn show(&self, packet: &Emitted) -> String;
 }
 
-/// A call that blocks.
+/// A call that blocks, with the time of its return.
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub(super) line: usize,

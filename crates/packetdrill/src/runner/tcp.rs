@@ -35,7 +35,7 @@ pub(super) struct Tcp {
     fin_sent: Option<u32>,
     /// Acknowledgement number on the wire, and window, of its last acknowledgement.
     last_ack: Option<(u32, u16)>,
-    /// The advertised window.
+    /// Right edge of the window that the stack advertised, which it must not take back.
     promise: Promise,
     /// Whether segments of the stack are never merged to match one of the script's.
     strict_segments: bool,

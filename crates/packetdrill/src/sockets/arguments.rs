@@ -85,7 +85,7 @@ pub(super) fn numbers(value: &Expression) -> Numbers<'_> {
     fields.iter().filter_map(|field| Some((field.name.as_deref()?, number(field)?))).collect()
 }
 
-/// `[1]`
+/// A number, or the first one of a list such as `[1]`.
 pub(super) fn single(value: &Expression) -> Option<i64> {
     match value {
         Expression::List(list) => list.first()?.number(&constant),

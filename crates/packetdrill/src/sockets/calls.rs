@@ -53,10 +53,10 @@ pub(crate) trait Options {
 
 /// Calls of one protocol that carry data.
 pub(crate) trait Transfer {
-    /// Names of the calls that read.
+    /// Calls of the protocol that read data.
     const READS: &'static [&'static str];
 
-    /// Names of the calls that write.
+    /// Calls of the protocol that write data.
     const WRITES: &'static [&'static str];
 
     /// A call among [`Transfer::READS`].
@@ -74,16 +74,16 @@ pub(crate) trait Transfer {
 
 /// The calls of an application on sockets of one protocol.
 pub(crate) trait Calls: Application + Options + Transfer {
-    /// State of a socket.
+    /// State of one socket of the protocol.
     type Socket: AnySocket;
 
-    /// Destination of connect().
+    /// Destination of a call of connect().
     type Destination;
 
     /// Names of the further calls on a descriptor, which only this protocol has.
     const FURTHER: &'static [&'static str];
 
-    /// All open sockets.
+    /// All open sockets by descriptor.
     fn descriptors(&mut self) -> &mut Descriptors<Self::Socket>;
 
     /// The descriptor that a call which opens a socket should return if it is free.

@@ -19,9 +19,9 @@ pub(crate) struct Common {
     pub(super) nonblocking: bool,
     /// The local port; `None` before bind().
     pub(super) port: Option<u16>,
-    /// Whether shutdown() ended reading.
+    /// Whether shutdown() has ended reading.
     pub(super) read_shut: bool,
-    /// Whether shutdown() ended writing.
+    /// Whether shutdown() has ended writing.
     pub(super) write_shut: bool,
 }
 

@@ -4,17 +4,17 @@ use core::net::{IpAddr, Ipv6Addr};
 
 use crate::sockets::{EPHEMERAL_PORT, LOCAL, REMOTE};
 
-/// The stack's IPv6 address.
+/// IPv6 address of the stack, as packetdrill has it.
 const LOCAL_V6: IpAddr = IpAddr::V6(Ipv6Addr::new(0xfd3d, 0xfa7b, 0xd17d, 0, 0, 0, 0, 1));
-/// The peer's IPv6 address.
+/// IPv6 address of the peer, as packetdrill has it.
 const REMOTE_V6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1));
 
 /// Addresses of the two hosts of a script.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hosts {
-    /// The stack's.
+    /// Address of the stack's host.
     pub(crate) local: IpAddr,
-    /// The peer's.
+    /// Address of the peer's host.
     pub(crate) remote: IpAddr,
     /// The stack's port in a conversation that it opened and that has ended.
     pub(crate) active_port: u16,

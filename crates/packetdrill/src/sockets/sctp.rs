@@ -50,9 +50,9 @@ pub(crate) struct Socket {
     udp_port: u16,
     /// Information about messages that the application asked for.
     wants: receiving::Wants,
-    /// Defaults of sent messages.
+    /// Defaults of messages whose call does not say otherwise.
     defaults: defaults::Defaults,
-    /// SCTP_FRAGMENT_INTERLEAVE.
+    /// Level of SCTP_FRAGMENT_INTERLEAVE (RFC 6458, section 8.1.20).
     interleave_level: i64,
     /// A message with a remainder after a short read, its association, and the remainder's offset.
     left_over: Option<(AssociationId, Message, usize)>,
@@ -119,13 +119,13 @@ struct Stack {
     backlog: VecDeque<AssociationId>,
     /// Notifications for applications that subscribed to them.
     notifications: notifications::Waiting,
-    /// Messages accepted for sending.
+    /// Messages accepted for sending, by association.
     messages: BTreeMap<AssociationId, unsent::Messages>,
     /// State of each association found without an event.
     seen: BTreeMap<AssociationId, notifications::Polled>,
 }
 
-/// State of an association.
+/// State of an association as the application's sockets see it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Status {
     progress: Progress,
@@ -149,7 +149,7 @@ pub(crate) struct Sockets {
     stacks: Vec<Stack>,
     /// Contents of the messages in both directions, for each peer.
     user_data: BTreeMap<Peer, UserData>,
-    /// Addresses of further peers.
+    /// Addresses of further peers, each an association of its own.
     further_peers: BTreeSet<IpAddr>,
 }
 
@@ -176,7 +176,7 @@ impl Sockets {
         self.further_peers.insert(address);
     }
 
-    /// The peer with this address.
+    /// Key of a further peer's entries; none for the usual peer.
     pub(crate) fn peer_at(&self, address: IpAddr) -> Peer {
         self.further_peers.get(&address).copied()
     }
@@ -186,7 +186,7 @@ impl Sockets {
         self.user_data.entry(peer).or_default()
     }
 
-    /// The user data of an association.
+    /// Contents of both directions, found by the association's first remote address.
     fn user_data_of(&mut self, stack: usize, id: AssociationId) -> &mut UserData {
         let paths = self.stacks[stack].endpoint.association(id).map(|own| own.stats().paths);
         let remote = paths.and_then(|paths| Some(paths.first()?.remote.ip()));

@@ -33,7 +33,7 @@ pub(crate) struct Socket {
     keep_alive: bool,
     /// Bytes written so far, which determine the next ones.
     written: u64,
-    /// Bytes read so far.
+    /// Bytes that the application has read, which determine the next ones.
     read: u64,
     /// Bytes that a blocking call has written so far.
     progress: usize,

@@ -14,14 +14,14 @@ use crate::text::Defines;
 /// Name of the list of mutants that may pass, in a folder of scripts.
 const LIST: &str = "equivalent-mutants.txt";
 
-/// Result of running mutants.
+/// Result of running the mutants of scripts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct MutationResults {
     /// Number of scripts that pass unchanged.
     pub scripts: usize,
     /// Scripts that do not pass unchanged, of which no mutant is made.
     pub left_out: Vec<String>,
-    /// Number of mutants run.
+    /// Number of mutants that were run.
     pub mutants: usize,
     /// Number of mutants that failed.
     pub killed: usize,

@@ -201,7 +201,7 @@ fn buffers(name: &str, value: &str, config: &mut TcpConfig) -> Option<()> {
     Some(())
 }
 
-/// Settings against attacks.
+/// Sets an option against attacks; none if this is no such option, or the value is none of it.
 fn defence(name: &str, value: &str, config: &mut TcpConfig) -> Option<()> {
     match name {
         // As in RFC 793, before RFC 5961.

@@ -97,7 +97,7 @@ pub(super) const FIELDS: &str = "\
     assocreset_remote_tsn strchange_type strchange_flags strchange_length strchange_assoc_id \
     strchange_instrms strchange_outstrms";
 
-/// Numeric options, by level.
+/// Numeric options by the level of their call.
 pub(super) const PLAIN_OPTIONS: &[(&str, &str)] = &[
     (
         "socket",

@@ -16,7 +16,7 @@ use quinn_proto::crypto::{
 use quinn_proto::transport_parameters::TransportParameters;
 use quinn_proto::{ConnectError, ConnectionId, Side, TransportError, TransportErrorCode};
 
-/// Bytes of a tag.
+/// Bytes of an AEAD's tag, which are sent and mean nothing.
 const TAG: usize = 16;
 /// Types of handshake messages, each followed by its length in two bytes.
 const CLIENT_HELLO: u8 = 1;
@@ -26,7 +26,7 @@ const FINISHED: u8 = 20;
 /// About what a server's certificate and its proof take.
 const CERTIFICATE: usize = 900;
 
-/// The key protects nothing.
+/// Key that protects nothing: packets stay readable.
 #[derive(Debug)]
 pub(super) struct Open;
 

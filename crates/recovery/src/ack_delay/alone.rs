@@ -51,7 +51,7 @@ pub(super) struct Alone {
 }
 
 impl Alone {
-    /// Nothing is known.
+    /// The state before the first round trip.
     pub(super) const NEW: Alone =
         Alone { trips: [0; REMEMBERED], next: 0, prompt: 0, needless: 0, suspected: false };
 
@@ -74,7 +74,8 @@ impl Alone {
         self.prompt >= PROMPT && longest.is_some_and(|longest| !is_late(longest, base))
     }
 
-    /// The retransmission timer expired.
+    /// The retransmission timer expired: a duplicate reported next suggests a delayed
+    /// acknowledgement.
     pub(super) fn on_expiry(&mut self) {
         self.suspected = true;
     }

@@ -1,4 +1,4 @@
-//! Differences of ascending ranges.
+//! Differences of ascending ranges, as reports of arrived units need them.
 
 use core::ops::Range;
 

@@ -123,7 +123,7 @@ impl Mechanism for Probe {
 }
 
 impl Probe {
-    /// Whether a probe may be armed.
+    /// Whether no probe is outstanding and none was spent since the last RTT sample.
     pub fn may_arm(&self) -> bool {
         self.end.is_none() && !self.spent
     }

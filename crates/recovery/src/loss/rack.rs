@@ -23,7 +23,7 @@ pub(crate) const TIMESTAMP_TICK: Duration = Duration::from_millis(1);
 pub struct Delivery {
     /// The packet that was delivered.
     pub packet: PacketNumber,
-    /// Instant at which it was sent.
+    /// Time of the transmission that was delivered.
     pub sent_at: Instant,
     /// Whether it carried a retransmission, so that the acknowledgement may be for an earlier
     /// transmission.

@@ -70,7 +70,7 @@ enum Expired {
     /// No expiry since the last RTT sample that counts.
     #[default]
     Not,
-    /// One since the last RTT sample of a trial.
+    /// A single expiry since the last RTT sample, in a trial.
     InTrial,
     /// Two or more since any RTT sample, in a trial or not.
     Silent { in_trial: bool },

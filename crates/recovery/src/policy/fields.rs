@@ -118,9 +118,9 @@ pub enum FieldError {
     Bounds(Duration, Duration),
     /// Two values exclude each other.
     Contradiction {
-        /// A field and its value, as `name=value`.
+        /// Assignment `name=value` of the first field.
         value: &'static str,
-        /// The other field and its value.
+        /// Assignment `name=value` of the field that it excludes.
         other: &'static str,
         /// Reason why the first has no meaning beside the other.
         reason: &'static str,

@@ -1,4 +1,4 @@
-//! Presets for SCTP.
+//! Presets for SCTP: RFC 9260, simulators, kernels and ours.
 
 use base::Duration;
 

@@ -162,8 +162,8 @@ impl Recovery {
         else {
             return false;
         };
-        // The echo is that of the oldest acknowledged segment, with which the peer waited; the
-        // latest segment shows the path's own time.
+        // The echo is that of the oldest acknowledged packet, with which the peer waited; the
+        // latest packet shows the path's own time.
         let latest = news.largest_sent_at.filter(|_| news.largest_fresh && self.samples_proven());
         let rtt = latest.map_or(rtt, |sent_at| rtt.min(now.since(sent_at)));
         // Timestamps count milliseconds, too coarse for a shorter path.
@@ -298,7 +298,8 @@ impl Recovery {
         }
     }
 
-    /// Does as [`Recovery::watch_round_trip`], where the delay is estimated or copies are weighed.
+    /// Watches the round trip where the delay is estimated or copies are weighed; kept apart so
+    /// that its caller stays small.
     #[inline(never)]
     fn watch_largest(&mut self, now: Instant, path: PathId, news: &PathAck) {
         let state = &mut self.paths[path];
@@ -356,7 +357,8 @@ impl Recovery {
         self.paths[path].ack_delay.is_some() && self.waited_unasked(path, news, measured)
     }
 
-    /// Does as [`Recovery::waited`], where the delay is estimated.
+    /// Whether the peer waited, by the estimate of its delay; kept apart so that its caller stays
+    /// small.
     #[inline(never)]
     fn waited_unasked(&self, path: PathId, news: &PathAck, measured: Duration) -> bool {
         let state = &self.paths[path];
@@ -377,7 +379,7 @@ impl Recovery {
         self.paths[path].ack_delay.is_some() && self.is_answered_late(now, path, news)
     }
 
-    /// Does as [`Recovery::waited_for_next`], where the delay is estimated.
+    /// Judges the timed packet by the estimate of the peer's delay, and updates that.
     #[inline(never)]
     fn is_answered_late(&mut self, now: Instant, path: PathId, news: &PathAck) -> bool {
         let (may_ask, state) = (self.may_ask(path), &mut self.paths[path]);

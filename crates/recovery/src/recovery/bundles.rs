@@ -32,7 +32,7 @@ const TRIED_WITHOUT: u64 = 61;
 /// Room of a packet besides its own data.
 #[derive(Clone, Copy, Debug)]
 pub struct Space<C> {
-    /// Bytes free for copies.
+    /// Bytes of the packet that copies may take.
     pub room: u32,
     /// Placement of copies in the packet.
     pub ride: Ride,

@@ -27,7 +27,7 @@ impl Recovery {
         }
     }
 
-    /// Does as [`Recovery::arm_copy`], if the policy has copies.
+    /// Sets the time of the copy, unless recovery is in progress or copies are stopped.
     #[inline(never)]
     fn arm_copy_of(&mut self, now: Instant, path: PathId, packet: PacketNumber) {
         let Some(after) = self.copy_after(path) else { return };

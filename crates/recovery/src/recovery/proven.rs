@@ -144,7 +144,7 @@ impl Recovery {
     /// The peer reports a needless retransmission, which it does at once (RFC 9260, section 6.2;
     /// RFC 2883, section 4): that took longer than the timeout. On a narrow line it was itself
     /// in the way of what left after it, whose timers would expire in turn, each for the
-    /// retransmission before. SACK chunks repeat a report that was lost, but only with other news.
+    /// retransmission before. A lost report is repeated, but only with other news.
     fn learn_by_duplicate(&mut self, now: Instant, path: PathId, news: &PathAck) {
         let alone = news.delivered == 0 && !news.cumulative;
         let prompt = alone || self.heard.silence == Silence::Nothing;

@@ -100,7 +100,7 @@ impl Recovery {
         }
     }
 
-    /// Does as [`Recovery::judge_loss`], if the policy undoes falls.
+    /// Judges the loss behind the last fall of the window, and undoes the fall if it was none.
     #[inline(never)]
     fn judge_fall(&mut self, now: Instant, path: PathId, news: &PathAck, context: AckContext) {
         let echoed = context.echo_age.filter(|_| context.advanced).map(|age| now.before(age));

@@ -155,7 +155,7 @@ impl Recovery {
         }
     }
 
-    /// Does as [`Recovery::note_delayed_ack`], with one packet in flight.
+    /// Compares the wait of the only packet in flight with the peer's delay.
     #[inline(never)]
     fn note_wait_of_one(&mut self, now: Instant, path: PathId) {
         if self.asked_for_last(path) {

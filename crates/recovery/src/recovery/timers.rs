@@ -112,7 +112,7 @@ impl Recovery {
         }
     }
 
-    /// Does as [`Recovery::hasten_timer`], with two packets in flight.
+    /// Takes the peer's delay off the timer, with exactly two packets in flight.
     #[inline(never)]
     fn hasten_timer_of_two(&mut self, now: Instant, path: PathId) {
         let rto = self.rto(path);
@@ -180,7 +180,7 @@ impl Recovery {
         }
     }
 
-    /// Does as [`Recovery::restart_early_timer`], if the policy has that timer.
+    /// Sets the early timer by the oldest packet in flight, or clears it.
     #[inline(never)]
     fn set_early_timer(&mut self, now: Instant, path: PathId, least: Duration) {
         let oldest = self.ledger.oldest_sent_at(path).filter(|_| self.has_early_room(path));

@@ -36,7 +36,7 @@ impl Sender {
         sender
     }
 
-    /// Sends new data.
+    /// Sends one unit of 100 bytes for the first time.
     fn send(&mut self, now: u64) {
         self.recovery.draft_new(PathId::FIRST, 1, 100);
         self.recovery.on_sent(at(now), PathId::FIRST);

@@ -15,11 +15,11 @@ pub(crate) type Left = (u64, u64, bool);
 
 pub(crate) struct Line {
     pub(crate) recovery: Recovery,
-    /// The present, in milliseconds.
+    /// Present time in milliseconds.
     pub(crate) now: u64,
     /// Number of segments that wait to be sent for the first time.
     pub(crate) unsent: u64,
-    /// Bytes in each segment.
+    /// Bytes of user data in each segment.
     size: u64,
     has_sack: bool,
     needless: Option<Range<u64>>,
@@ -173,7 +173,7 @@ impl Line {
         (path.cwnd / MSS, path.ssthresh / MSS)
     }
 
-    /// Segments in flight.
+    /// Number of segments that the ledger counts in flight.
     pub(crate) fn flight(&self) -> u64 {
         self.recovery.ledger().flight(PathId::FIRST).bytes / self.size
     }

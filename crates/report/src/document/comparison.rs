@@ -10,7 +10,7 @@ use lab::verdict::Word;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Comparison {
-    /// Measure with its labels.
+    /// Name of the measure with its labels.
     pub measure: String,
     /// Cells and flows that the number is of.
     #[serde(rename = "where")]
@@ -37,7 +37,7 @@ pub struct Comparison {
     /// Whether both numbers agree, for a row that is no prediction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agreement: Option<Word>,
-    /// Explanation of a difference.
+    /// Explanation of a difference, shown below the row.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }

@@ -19,7 +19,7 @@ pub(super) struct Spot {
     pub(super) series: SeriesKey,
     /// Value of `x`; empty where nothing stands across.
     pub(super) x: String,
-    /// Value of `y`.
+    /// Value of the key `y`; empty without such a key.
     pub(super) y: String,
 }
 
@@ -28,9 +28,9 @@ pub(super) struct Spot {
 pub(super) struct SeriesKey {
     /// Place among the measures of the figure.
     pub(super) measure: usize,
-    /// Flows or link.
+    /// Name of the group of flows, or of the link.
     pub(super) of: String,
-    /// Values of the keys in `by`.
+    /// Values of the swept keys that tell series apart, in the order of the section.
     pub(super) by: Vec<String>,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Query<'a> {
 }
 
 impl<'a> Query<'a> {
-    /// Spots of these results.
+    /// Query for the spots of a section of the plan in these results.
     pub(super) fn new(section: &'a FigureSection, results: &Results<'a>) -> Query<'a> {
         let swept = &results.swept;
         let drawn = || section.x.iter().chain(&section.y).chain(&section.by.0).map(String::as_str);
@@ -109,7 +109,7 @@ fn value<'a>(texts: &'a [(String, String)], key: &str) -> Option<&'a str> {
     texts.iter().find(|(name, _)| name == key).map(|(_, text)| text.as_str())
 }
 
-/// `measure[key=value,key=value]` as its parts.
+/// Splits `measure[key=value,key=value]` into the measure and its labels.
 pub(super) fn parse_name(name: &str) -> (&str, Texts) {
     let Some((measure, labels)) = name.split_once('[') else { return (name, Vec::new()) };
     let labels = labels.trim_end_matches(']').split(',');

@@ -83,7 +83,7 @@ impl<'a> Axis<'a> {
         self.start_px + part.clamp(0.0, 1.0) * (self.end_px - self.start_px)
     }
 
-    /// Room between two names.
+    /// Distance between two categories, in pixels.
     pub(super) fn slot(&self) -> f64 {
         (self.end_px - self.start_px).abs() / (self.to - self.from)
     }

@@ -11,7 +11,7 @@ use super::{FONT, Layout, Theme};
 
 /// Room above the plot that the labels take.
 pub(super) const ROOM: f64 = 26.0;
-/// Distance between two labels.
+/// Least distance between two labels, in pixels.
 const GAP: f64 = 10.0;
 
 /// The ends of all curves, from left to right.

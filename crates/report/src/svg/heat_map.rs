@@ -11,7 +11,7 @@ use super::{Drawing, FONT, Theme, heading};
 const ROOM: f64 = 640.0;
 const CELL: (f64, f64) = (14.0, 56.0);
 const BAR: f64 = 16.0;
-/// Above the cells.
+/// Pixels above the cells.
 const TOP: f64 = 12.0;
 
 pub(super) fn draw(
@@ -43,7 +43,7 @@ pub(super) fn draw(
     Drawing { width: right + 110.0, height: bottom + foot + 28.0, body }
 }
 
-/// Positions of the cells.
+/// Positions and sizes of a heat map's cells, in pixels.
 struct Grid {
     /// Width and height of a cell.
     side: f64,
@@ -109,7 +109,7 @@ impl Grid {
         }
     }
 
-    /// Names of the columns and the rows.
+    /// Texts along both axes; those of the columns are slanted if they are wide.
     fn names(&self, columns: &[String], rows: &[String]) -> Markup {
         let Grid { side, height, left, bottom, .. } = *self;
         html! {

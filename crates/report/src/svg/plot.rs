@@ -18,7 +18,7 @@ const SPARSE: usize = 60;
 const TICKS: f64 = 34.0;
 const RARITIES: f64 = 76.0;
 
-/// Series with their positions.
+/// A plot while it is drawn: series, axes and layout.
 struct Plot<'a> {
     theme: &'a Theme,
     x: Axis<'a>,

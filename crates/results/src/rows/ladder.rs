@@ -9,7 +9,7 @@ use super::Labels;
 pub struct Ladder {
     /// Name of the group of flows.
     pub of: String,
-    /// Name of the measure.
+    /// Name of the measure that drew it.
     pub measure: String,
     /// Labels that distinguish ladders of one measure.
     pub labels: Labels,
@@ -17,7 +17,7 @@ pub struct Ladder {
     pub span_ms: f64,
     /// Packets, in the order in which they left: from the sender (0) or the receiver (1).
     pub arrows: Vec<Arrow>,
-    /// Events at either side.
+    /// Events at either side, such as expired timers.
     pub notes: Vec<Note>,
 }
 
@@ -39,25 +39,25 @@ pub struct Arrow {
     /// Time of arrival; `None` if the packet was lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrived_ms: Option<f64>,
-    /// Description of the packet.
+    /// Text beside the arrow: the packet in the words of its protocol.
     pub label: String,
     /// Purpose of the packet, which colours it.
     pub role: Role,
 }
 
-/// Purpose of a packet.
+/// Purpose of a packet, by which its arrow is coloured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// Data for the first time.
     Data,
-    /// A retransmission.
+    /// Data sent before, as a retransmission.
     Again,
-    /// Data with redundant copies.
+    /// Data for the first time, with redundant copies of earlier data.
     Along,
-    /// An acknowledgement.
+    /// An acknowledgement without data.
     Ack,
-    /// Any other packet.
+    /// Any other packet, such as one of the handshake.
     Other,
 }
 
@@ -69,6 +69,6 @@ pub struct Note {
     pub side: u8,
     /// Time of the event, in milliseconds.
     pub at_ms: f64,
-    /// Description of the event.
+    /// Text beside the time axis, such as an expired timer.
     pub label: String,
 }

@@ -15,7 +15,7 @@ use super::files::{FolderError, JOURNAL, MANIFEST, read_journal, read_manifest};
 /// The choice for results that a folder holds already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Existing {
-    /// Refuse the folder.
+    /// Refuse the folder, so that no result is overwritten.
     #[default]
     Refuse,
     /// Go on with the runs that are finished, if they are of the same plan and build.

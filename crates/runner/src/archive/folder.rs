@@ -76,7 +76,7 @@ impl Folder {
         existing.check(path, plan, build).map(drop)
     }
 
-    /// Finished runs.
+    /// Finished runs, those of an earlier start included.
     pub fn finished(&self) -> &Finished {
         &self.finished
     }

@@ -8,7 +8,7 @@ mod pair;
 mod thin;
 mod throughput;
 
-/// Bytes carried per measurement.
+/// Bytes of user data carried per measurement.
 const TOTAL: u64 = 256 << 20;
 
 fn main() -> Result<(), String> {

@@ -13,7 +13,7 @@ use super::pair::Pair;
 /// Time between two messages of one association.
 const INTERVAL: Duration = Duration::from_millis(250);
 
-/// Bytes of a message.
+/// Bytes of user data of a message.
 const SIZE: usize = 100;
 
 /// Options of an association with the preset `name`, and whose SACKs are delayed, as RFC 9260 says,

@@ -58,10 +58,10 @@ impl AsconfAnswer {
     }
 }
 
-/// Treatment of an ASCONF.
+/// Treatment of an ASCONF (RFC 5061, section 5.2).
 #[derive(Debug)]
 pub(crate) enum Asked {
-    /// This answer is sent.
+    /// The ASCONF-ACK to send, new or repeated.
     Answer(Box<AsconfAnswer>),
     /// The number is the last one, whose answer is no longer stored.
     Forgotten,
@@ -104,7 +104,7 @@ pub(crate) fn may_come_from_anywhere(packet: &Packet) -> bool {
 }
 
 impl Answers {
-    /// Input: ASCONF, authenticated.
+    /// Input: an authenticated ASCONF, whose requests are executed in order.
     pub(crate) fn on_asconf(
         &mut self,
         now: Instant,

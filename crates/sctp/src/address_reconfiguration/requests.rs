@@ -24,7 +24,7 @@ pub(crate) struct Change {
     pub(crate) local: SocketAddr,
 }
 
-/// Meaning of an ASCONF-ACK.
+/// Meaning of an ASCONF-ACK for the outstanding ASCONF.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answered {
     /// An answer to an earlier ASCONF, which was answered before.
@@ -250,7 +250,7 @@ impl Requests {
         }
     }
 
-    /// Whether T4 has expired.
+    /// Whether the deadline of T4 has passed.
     pub(crate) fn has_expired(&self, now: Instant) -> bool {
         self.deadline().is_some_and(|due| due <= now)
     }

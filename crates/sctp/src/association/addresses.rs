@@ -54,7 +54,7 @@ impl Association {
         }
     }
 
-    /// The outstanding ASCONF.
+    /// The outstanding ASCONF chunk, to be sent or repeated.
     pub(super) fn asconf(&self) -> Option<Asconf<[AddressRequest<'static>; 1]>> {
         self.extensions.addresses()?.requests().asconf(self.paths.named_locals())
     }
@@ -213,7 +213,7 @@ impl Association {
         self.handle_heartbeat_timers(now, random);
     }
 
-    /// Processes an authenticated ASCONF.
+    /// Processes an authenticated ASCONF; one without agreement on the extension is dropped.
     pub(super) fn on_asconf(
         &mut self,
         now: Instant,

@@ -145,7 +145,7 @@ impl InUse {
         Instant::earliest(&[reconfiguration, addresses])
     }
 
-    /// The association is over.
+    /// Frees the state of stream and address changes once the association is over.
     pub(super) fn stop(&mut self) {
         self.reconfiguration = None;
         self.addresses = None;

@@ -30,7 +30,7 @@ pub(super) enum Next {
 struct Contents {
     /// Whether there was data to acknowledge.
     data: bool,
-    /// Whether there was a SACK.
+    /// Whether an earlier chunk of the packet was a SACK.
     sack: bool,
     /// Whether an AUTH chunk authenticates the following chunks.
     authenticated: bool,
@@ -192,7 +192,8 @@ impl Association {
         Next::Chunk
     }
 
-    /// Handles an unreadable chunk.
+    /// Handles a chunk that cannot be parsed: aborts if it is shorter than its header, else drops
+    /// the rest.
     #[cold]
     fn on_unreadable(&mut self, packet: &Packet) -> Next {
         if self.state() != State::CookieWait && lacks_length(packet) {
@@ -354,7 +355,7 @@ impl Association {
     }
 }
 
-/// The ERROR chunk with these causes.
+/// Encodes an ERROR chunk, which holds no more than `u16::MAX` bytes.
 fn error_chunk(causes: &Causes<'_>) -> Bytes {
     let length = (4 + causes.bytes().len()) as u16;
     let [high, low] = length.to_be_bytes();

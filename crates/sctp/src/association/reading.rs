@@ -1,4 +1,4 @@
-//! Queries about received messages.
+//! Queries about received messages that the application has not read.
 
 use super::Association;
 use crate::authentication::Authentication;

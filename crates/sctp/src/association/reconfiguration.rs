@@ -127,7 +127,7 @@ impl Association {
         }
     }
 
-    /// Processes RE-CONFIG.
+    /// Processes a RE-CONFIG chunk; one without agreement on the extension is dropped.
     pub(super) fn on_reconfig(&mut self, now: Instant, chunk: &ReConfig<ReconfigParameters<'_>>) {
         let takes_part = self.state().sends_data() || self.state() == super::State::ShutdownSent;
         if !takes_part || !self.extensions.contains(Extensions::STREAM_RECONFIGURATION) {

@@ -53,7 +53,7 @@ impl Association {
         own
     }
 
-    /// Sends INIT.
+    /// Queues INIT and starts T1, unless it is running.
     pub(crate) fn begin(&mut self, now: Instant) {
         let Phase::CookieWait(handshake) = &mut self.phase else { return };
         if handshake.next_timeout().is_some() {
@@ -169,7 +169,7 @@ impl Association {
         (!added.is_empty()).then(|| added.into())
     }
 
-    /// Processes INIT ACK.
+    /// Processes INIT ACK, which is old in any state but COOKIE-WAIT.
     pub(super) fn on_init_ack(
         &mut self,
         now: Instant,
@@ -266,7 +266,7 @@ impl Association {
         }
     }
 
-    /// Processes COOKIE ACK.
+    /// Processes COOKIE ACK, which is ignored in any state but COOKIE-ECHOED.
     pub(super) fn on_cookie_ack(&mut self, now: Instant, random: &mut RandomStream) {
         let Phase::CookieEchoed(echo) = &self.phase else {
             // Section 5.2.5: silently discarded in any other state.
@@ -276,7 +276,7 @@ impl Association {
         self.establish(now, random);
     }
 
-    /// Ends the handshake.
+    /// Ends the handshake: the association is established.
     pub(super) fn establish(&mut self, now: Instant, random: &mut RandomStream) {
         self.phase = Phase::Established;
         self.liveness.clear_errors();

@@ -55,7 +55,7 @@ impl Association {
         self.arm_t2(now);
     }
 
-    /// Sends SHUTDOWN ACK.
+    /// Queues SHUTDOWN ACK, enters SHUTDOWN-ACK-SENT and starts T2.
     #[cold]
     fn acknowledge_shutdown(&mut self, now: Instant) {
         self.phase.acknowledge_shutdown();
@@ -168,7 +168,7 @@ impl Association {
         }
     }
 
-    /// Processes SHUTDOWN COMPLETE.
+    /// Processes SHUTDOWN COMPLETE, which is ignored in any state but SHUTDOWN-ACK-SENT.
     pub(super) fn on_shutdown_complete(&mut self) {
         if self.state() == State::ShutdownAckSent {
             self.control.end_with(None);

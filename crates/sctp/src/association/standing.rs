@@ -47,7 +47,7 @@ impl Standing {
         self.share.bytes()
     }
 
-    /// Sets the share, in bytes.
+    /// Bounds the bytes that the association may hold.
     pub(super) fn set_share(&mut self, bytes: usize) {
         self.share = Bound::new(bytes);
     }

@@ -13,7 +13,7 @@ const PART: usize = 16;
 /// The memory budget of all associations.
 pub(super) type Memory = Pool<AssociationId>;
 
-/// An unused budget.
+/// An unused budget with these limits.
 pub(super) fn within(limits: MemoryLimits) -> Memory {
     Pool::new(limits, Some(PART))
 }

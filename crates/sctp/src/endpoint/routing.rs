@@ -9,7 +9,7 @@ use crate::wire::chunk::RawChunk;
 use crate::wire::{Chunk, ChunkType, CommonHeader, Packet, VerificationTag};
 
 impl Endpoint {
-    /// Processes a packet.
+    /// Processes a packet, then frees memory if that is scarce.
     pub(super) fn take(&mut self, now: Instant, meta: &DatagramMeta, packet: &Packet) {
         self.route(now, meta, packet);
         self.balance_memory(now);

@@ -21,7 +21,7 @@ use crate::wire::VerificationTag;
 pub struct AssociationId(Name);
 
 impl AssociationId {
-    /// The lowest id.
+    /// The lowest identifier, the lower bound of searches by path and association.
     const FIRST: AssociationId = AssociationId(Name::FIRST);
 
     /// The row in the endpoint's table: a small number, used again once the association is
@@ -157,7 +157,7 @@ impl Table {
         }
     }
 
-    /// All associations.
+    /// All associations in the order of their rows.
     pub(super) fn iter(&self) -> impl Iterator<Item = (AssociationId, &Slot)> {
         self.slots.iter().map(|(name, slot)| (AssociationId(name), slot))
     }
@@ -252,7 +252,7 @@ impl Table {
         self.slots.get_mut(id.0)
     }
 
-    /// The association in a row.
+    /// Identifier of the association that is in a row now.
     pub(super) fn id(&self, row: u32) -> Option<AssociationId> {
         self.slots.name(row).map(AssociationId)
     }

@@ -15,7 +15,7 @@ pub(crate) enum Action {
     ReplacePath { now: Instant, path: PathId, heir: PathId, mss: u64 },
     /// Set the most bytes of data in a packet of the path.
     SetMss { path: PathId, mss: u64 },
-    /// Set the path's own RTO policy.
+    /// Replace the rules for the path's timeout; `None` restores the association's.
     SetRtoPolicy { path: PathId, policy: Option<Box<RtoPolicy>> },
     /// Set the paths on which losses of `path` are retransmitted.
     SetRoutes { path: PathId, routes: Routes },

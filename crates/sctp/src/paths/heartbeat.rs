@@ -15,7 +15,7 @@ use crate::switchover::{PathHint, PathState};
 /// rest.
 const INFO: usize = 9;
 
-/// A HEARTBEAT to send.
+/// A HEARTBEAT to send, as its information names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) struct Asked {
@@ -26,7 +26,7 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// Encodes the heartbeat information.
+    /// Heartbeat information: the path's number and the nonce.
     pub(crate) fn info(self) -> [u8; INFO] {
         let mut info = [self.path.number(); INFO];
         info[1..].copy_from_slice(&self.nonce.to_be_bytes());

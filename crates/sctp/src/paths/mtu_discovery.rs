@@ -42,7 +42,7 @@ impl PathMtuDiscovery {
         self.search.size()
     }
 
-    /// State of the search.
+    /// State of the path MTU search (RFC 8899, section 5.2).
     pub(crate) fn state(&self) -> PathMtuState {
         self.search.state()
     }
@@ -52,7 +52,7 @@ impl PathMtuDiscovery {
         self.search.set_max(max);
     }
 
-    /// Earliest deadline.
+    /// Time at which the probe in flight counts as lost, or at which the next one is due.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         self.search.probe().map(|(_, probe)| probe.lost_at).or(self.search.next_due())
     }

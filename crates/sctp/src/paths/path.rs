@@ -173,7 +173,7 @@ impl Path {
         self.local.is_some()
     }
 
-    /// Sets or changes the local address.
+    /// Fixes the address from which packets of the path leave; `None` leaves it to the driver.
     pub(super) fn set_local(&mut self, local: Option<SocketAddr>) {
         self.local = local.map(Place::from);
     }
@@ -228,7 +228,7 @@ impl Path {
         }
     }
 
-    /// Whether the path leads to this IP address.
+    /// Whether the path is in use and its remote address has this IP.
     pub(crate) fn leads_to(&self, address: IpAddr) -> bool {
         !self.removed && self.remote.ip == address
     }

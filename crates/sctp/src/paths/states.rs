@@ -43,7 +43,7 @@ impl Paths {
         }
     }
 
-    /// Whether no path works.
+    /// Whether the association has several paths and none is both confirmed and active.
     fn is_dormant(&self) -> bool {
         let works = |path: &super::Path| path.confirmed && path.state != PathState::Inactive;
         self.list.len() > 1 && !self.live().any(|(_, path)| works(path))

@@ -84,7 +84,7 @@ pub(super) struct Answers {
     /// The last two answers, the latest first: those of one chunk.
     given: [Option<Answer>; 2],
     deferred: Vec<Deferred>,
-    /// Consecutive early requests.
+    /// Consecutive requests of the peer that came too early.
     early: u8,
     /// The peer wants to reset the association: new messages are held until this instant.
     clearing_until: Option<Instant>,

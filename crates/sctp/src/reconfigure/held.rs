@@ -48,7 +48,7 @@ impl Waiting {
 /// follows a message of its own streams.
 #[derive(Debug, Default)]
 pub(super) struct Held {
-    /// Entries with ascending numbers.
+    /// Held messages and resets, by ascending numbers, which give their order.
     waiting: VecDeque<(u64, Waiting)>,
     next: u64,
     bytes: usize,
@@ -78,13 +78,13 @@ impl Held {
         self.waiting.iter().any(names)
     }
 
-    /// Number of messages.
+    /// Number of held messages, resets not counted.
     pub(super) fn messages(&self) -> u64 {
         let is_message = |(_, waiting): &&(u64, Waiting)| matches!(waiting, Waiting::Message(_));
         self.waiting.iter().filter(is_message).count() as u64
     }
 
-    /// Bytes of messages.
+    /// Payload bytes of held messages.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -120,7 +120,7 @@ impl Held {
         self.priorities.remove(&(message.options.reliability.priority(), Reverse(number)));
     }
 
-    /// Abandons a message.
+    /// Abandons a message; returns the notice, if there is a reason to report.
     fn drop_message(&mut self, number: u64, reason: Option<AbandonReason>) -> Option<Abandoned> {
         let index = self.waiting.binary_search_by_key(&number, |(number, _)| *number).ok()?;
         let (_, Waiting::Message(message)) = self.waiting.remove(index)? else { return None };
@@ -182,7 +182,7 @@ impl Held {
         }
     }
 
-    /// Whether a reset of this stream is held.
+    /// Whether a held reset names this stream.
     pub(super) fn resets(&self, stream: StreamId) -> bool {
         self.waiting.iter().any(|(_, waiting)| waiting.resets(stream))
     }
@@ -212,7 +212,7 @@ impl Held {
         }
     }
 
-    /// Drops the held resets.
+    /// Drops the held resets, and keeps the messages.
     pub(super) fn forget_resets(&mut self) {
         self.waiting.retain(|(_, waiting)| matches!(waiting, Waiting::Message(_)));
     }

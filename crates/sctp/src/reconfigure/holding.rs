@@ -51,12 +51,12 @@ impl Reconfiguration {
         self.held.set_max_queueing_delay(delay);
     }
 
-    /// Number of held messages.
+    /// Number of messages that are held until their streams are reset.
     pub(crate) fn held_messages(&self) -> u64 {
         self.held.messages()
     }
 
-    /// Bytes of held messages.
+    /// Payload bytes of messages that are held until their streams are reset.
     pub(crate) fn held_bytes(&self) -> usize {
         self.held.bytes()
     }

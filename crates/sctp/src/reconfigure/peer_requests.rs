@@ -26,7 +26,7 @@ const TOGETHER: usize = 2;
 type Parameter<'a> = ReconfigParameter<'a, StreamIds<'a>>;
 
 impl Reconfiguration {
-    /// Processes RE-CONFIG.
+    /// Processes the requests and answers of a RE-CONFIG chunk in turn.
     pub(crate) fn on_chunk(
         &mut self,
         now: Instant,

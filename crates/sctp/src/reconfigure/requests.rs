@@ -235,7 +235,7 @@ impl Requests {
 
     // ---- queries -------------------------------------------------------------------------------
 
-    /// The unanswered requests.
+    /// Requests without an answer, those that the peer postponed included.
     fn pending(&self) -> impl Iterator<Item = &Numbered> {
         let sent = self.outstanding.iter().chain(&self.postponed);
         sent.flat_map(|outstanding| &outstanding.requests)
@@ -435,7 +435,7 @@ impl Requests {
         self.outstanding = Some(Outstanding::new(requests, due));
     }
 
-    /// Removes and returns the request that an answer is for.
+    /// Removes the request for which `by` holds; a postponed chunk then becomes outstanding.
     fn answered(&mut self, now: Instant, by: impl Fn(&Numbered) -> bool) -> Option<Numbered> {
         let outstanding = self.outstanding.as_mut()?;
         let index = outstanding.requests.iter().position(by)?;

@@ -49,7 +49,7 @@ pub(crate) struct Data {
 }
 
 impl Data {
-    /// A DATA chunk of a packet of `packet_len` bytes.
+    /// Converts a DATA chunk: its SSN becomes the MID. `packet_len` counts the packet's bytes.
     pub(crate) fn from_data(data: chunk::Data<Bytes>, packet_len: usize) -> Data {
         let chunk::Data { tsn, stream, ssn, ppid, flags, payload } = data;
         let (mid, fsn) = (Mid(u32::from(ssn.0)), Fsn(0));
@@ -57,7 +57,7 @@ impl Data {
         Data::from_i_data(data, packet_len)
     }
 
-    /// An I-DATA chunk of a packet of `packet_len` bytes.
+    /// Converts an I-DATA chunk. `packet_len` counts the packet's bytes.
     pub(crate) fn from_i_data(data: chunk::IData<Bytes>, packet_len: usize) -> Data {
         Data {
             tsn: data.tsn,

@@ -25,7 +25,7 @@ pub(crate) const IDLE_CAPACITY: usize = 1;
 /// State that does not depend on how messages are reassembled.
 #[derive(Debug)]
 pub(crate) struct Inbox {
-    /// The inbound streams.
+    /// Inbound streams, each with the number of its next message.
     pub(crate) streams: InboundStreams,
     /// Length above which a message is a fault.
     pub(crate) max_message: u32,
@@ -43,7 +43,7 @@ pub(crate) struct Inbox {
 }
 
 impl Inbox {
-    /// An empty inbox.
+    /// An inbox without messages, which takes none longer than `max_message` bytes.
     pub(crate) fn new(streams: InboundStreams, max_message: u32) -> Inbox {
         Inbox {
             streams,
@@ -67,7 +67,7 @@ impl Inbox {
         self.bytes as usize + self.chunks as usize * CHUNK_OVERHEAD
     }
 
-    /// Number of kept chunks.
+    /// Number of chunks whose data is held.
     pub(crate) fn chunks(&self) -> usize {
         self.chunks as usize
     }

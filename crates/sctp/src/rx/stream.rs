@@ -13,7 +13,7 @@ pub(crate) enum Numbering {
 }
 
 impl Numbering {
-    /// The number after `mid`.
+    /// The number after `mid`, modulo 2^16 for an SSN.
     fn next(self, mid: Mid) -> Mid {
         match self {
             Numbering::Ssn => Mid(u32::from((mid.0 as u16).wrapping_add(1))),
@@ -52,7 +52,7 @@ impl InboundStreams {
         self.next.memory()
     }
 
-    /// Number of inbound streams.
+    /// Number of inbound streams, 1 to 65,535.
     pub(crate) fn count(&self) -> u16 {
         self.count
     }

@@ -21,7 +21,7 @@ pub(crate) struct Handshake {
     /// The timeout before any expiry.
     base: Duration,
     stale_cookies: u8,
-    /// ICMP reports about INITs.
+    /// ICMP errors that answered INITs, by path.
     refusals: Refusals,
 }
 
@@ -32,7 +32,7 @@ impl Handshake {
         self.t1 = Some(now + wait);
     }
 
-    /// INIT was sent.
+    /// Notes that INIT was sent, which an ICMP error may then answer.
     pub(crate) fn on_init(&mut self, now: Instant) {
         self.refusals.on_init(now);
     }
@@ -92,7 +92,7 @@ impl Handshake {
         self.refusals.on_refusal(path);
     }
 
-    /// ICMP reports about INITs.
+    /// ICMP errors that answered INITs, by path.
     pub(crate) fn refusals(&self) -> &Refusals {
         &self.refusals
     }

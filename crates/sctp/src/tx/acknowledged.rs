@@ -20,7 +20,7 @@ pub(crate) enum SackError {
 }
 
 impl Sender {
-    /// Processes a SACK.
+    /// Processes a SACK: acknowledged and lost units, and what follows for the window.
     pub(crate) fn on_sack(
         &mut self,
         now: Instant,

@@ -89,7 +89,7 @@ impl Backlog {
         }
     }
 
-    /// All messages.
+    /// All messages, stream by stream if the scheduler keeps them so.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Queued> {
         let (row, streams) = match self {
             Backlog::Row(row) => (Some(row), None),
@@ -229,7 +229,7 @@ pub(super) struct Streams {
 struct StreamQueue {
     messages: MessageQueue,
     rank: Rank,
-    /// Whether it is in the order.
+    /// Whether the scheduler has the stream in its order now.
     ordered: bool,
 }
 

@@ -44,7 +44,8 @@ impl Expiry {
         }
     }
 
-    /// Removes a message.
+    /// Removes a message that is sent or abandoned; must be given the delay with which it was
+    /// added.
     #[inline(never)]
     pub(super) fn remove(&mut self, message: &Queued, max_queueing_delay: Option<Duration>) {
         if let Some((at, _)) = deadline(message, max_queueing_delay) {

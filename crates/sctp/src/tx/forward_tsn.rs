@@ -36,7 +36,7 @@ pub(super) struct Forward {
     told_at: Instant,
     /// Path of the last report.
     path: PathId,
-    /// Whether a FORWARD TSN is due.
+    /// Whether a chunk is to be sent in the next packet.
     due: bool,
     /// Deadline at which the FORWARD TSN is sent once more.
     timer: Option<Instant>,

@@ -19,7 +19,7 @@ use crate::wire::{DoesNotFit, PacketBuilder};
 
 /// Notifications of the application about abandoned messages.
 impl Sender {
-    /// Records an abandoned message.
+    /// Records an abandoned message, of which the application will be notified.
     pub(crate) fn note_abandoned(&mut self, abandoned: Abandoned) {
         self.abandonments.get_or_insert_default().note(abandoned);
     }
@@ -231,7 +231,7 @@ impl Sender {
         }
     }
 
-    /// T3-rtx expired (rule A5).
+    /// T3-rtx expired: FORWARD TSN is repeated (RFC 3758, section 3.5, rule A5).
     pub(super) fn on_forward_lost(&mut self) {
         if let Some(partial) = &mut self.partial {
             partial.forward.on_lost(&self.recovery);

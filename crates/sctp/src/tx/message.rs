@@ -46,7 +46,7 @@ impl PartialOrd for MessageKey {
 /// The user data of a future DATA or I-DATA chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fragment {
-    /// Key of the message that it is a fragment of.
+    /// Key of the whole message.
     pub(crate) message: MessageKey,
     /// Position of the fragment in the message.
     pub(crate) fsn: Fsn,
@@ -162,7 +162,7 @@ impl Queued {
         self.progress.as_ref().is_some_and(|progress| progress.in_parts)
     }
 
-    /// Appends a part.
+    /// Appends a part of the message, by reference; `end_of_record` completes it.
     pub(super) fn extend(&mut self, part: Bytes, end_of_record: bool) {
         let progress = self.progress.get_or_insert_default();
         progress.open = !end_of_record;
@@ -250,7 +250,7 @@ impl MessageQueue {
         self.queue.push_back(message);
     }
 
-    /// The oldest live message.
+    /// The oldest message that is not abandoned.
     pub(super) fn front(&self) -> Option<&Queued> {
         self.queue.front()
     }
@@ -282,13 +282,13 @@ impl MessageQueue {
         }
     }
 
-    /// The message of this number.
+    /// Live message with this number, by binary search.
     pub(super) fn get_mut(&mut self, id: u64) -> Option<&mut Queued> {
         let index = self.queue.binary_search_by_key(&id, |message| message.id).ok()?;
         self.queue.get_mut(index).filter(|message| !message.is_dead())
     }
 
-    /// The message of this number.
+    /// Live message with this number, by binary search.
     pub(super) fn get(&self, id: u64) -> Option<&Queued> {
         let index = self.queue.binary_search_by_key(&id, |message| message.id).ok()?;
         self.queue.get(index).filter(|message| !message.is_dead())
@@ -321,12 +321,12 @@ impl MessageQueue {
         self.queue.is_empty()
     }
 
-    /// All messages, in order.
+    /// All messages but abandoned ones, the oldest first.
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Queued> {
         self.queue.iter().filter(|message| !message.is_dead())
     }
 
-    /// All messages, in order.
+    /// All messages but abandoned ones, the oldest first.
     pub(super) fn into_messages(self) -> impl Iterator<Item = Queued> {
         self.queue.into_iter().filter(|message| !message.is_dead())
     }

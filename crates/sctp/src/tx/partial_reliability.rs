@@ -179,7 +179,7 @@ impl Abandonments {
             + footprint::of_vec(self.untold.capacity(), size_of::<Abandoned>())
     }
 
-    /// Records an abandoned message.
+    /// Counts an abandoned message, and keeps its notice as long as few others wait.
     pub(super) fn note(&mut self, abandoned: Abandoned) {
         let counts = &mut self.counts;
         *(if abandoned.sent { &mut counts.sent } else { &mut counts.unsent }) += 1;

@@ -78,7 +78,7 @@ pub struct SendOptions {
 pub struct MessagePart {
     /// Bytes of the message, at least one.
     pub payload: Bytes,
-    /// Whether the message ends with it.
+    /// Whether the message is complete with this part.
     pub end_of_record: bool,
 }
 

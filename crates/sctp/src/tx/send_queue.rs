@@ -305,7 +305,7 @@ impl SendQueue {
         Some(message)
     }
 
-    /// Removes all messages.
+    /// Removes all messages, for an association that is over.
     pub(crate) fn clear(&mut self) {
         self.buffered = 0;
         self.messages = 0;
@@ -376,7 +376,7 @@ impl SendQueue {
         self.rare.as_ref()?.max_queueing_delay
     }
 
-    /// Changes the scheduler.
+    /// Changes the scheduler, and sorts the queued messages anew.
     pub(crate) fn set_scheduler(&mut self, scheduler: Scheduler) {
         if self.scheduler != scheduler {
             self.scheduler = scheduler;
@@ -392,7 +392,7 @@ impl SendQueue {
         }
     }
 
-    /// Rebuilds the backlog.
+    /// Sorts all messages into a backlog of the present scheduler; one that was begun comes first.
     fn rebuild(&mut self) {
         let empty = Backlog::new(self.scheduler, self.interleaving);
         let messages = core::mem::replace(&mut self.backlog, empty).into_messages();

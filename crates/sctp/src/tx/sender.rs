@@ -94,7 +94,7 @@ impl Sender {
         &self.queue
     }
 
-    /// Queued messages, mutable.
+    /// Queued messages, to add, cut off or abandon some.
     #[inline]
     pub(crate) fn queue_mut(&mut self) -> &mut SendQueue {
         &mut self.queue
@@ -106,7 +106,7 @@ impl Sender {
         &self.recovery
     }
 
-    /// The recovery, mutable.
+    /// Loss recovery of the association, to change its policy or report events.
     #[inline]
     pub(crate) fn recovery_mut(&mut self) -> &mut Recovery {
         &mut self.recovery

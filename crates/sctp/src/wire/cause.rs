@@ -17,7 +17,7 @@ use super::registry::{CauseCode, ParameterType};
 use super::signing::HmacId;
 use super::tlv::{self, Tlv, TlvIter};
 
-/// Numbers of parameters that are missing.
+/// Types of mandatory parameters that an INIT or INIT ACK lacks (RFC 9260, section 3.3.10.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MissingParameters<'a>(&'a [[u8; 2]]);
 
@@ -62,7 +62,7 @@ pub enum Cause<'a> {
     UnresolvableAddress(&'a [u8]),
     /// The chunk of unknown type, header included.
     UnrecognizedChunkType(&'a [u8]),
-    /// A mandatory parameter has an invalid value.
+    /// Invalid Mandatory Parameter (RFC 9260, section 3.3.10.7), without further information.
     InvalidMandatoryParameter,
     /// Parameters of unknown type, headers included.
     UnrecognizedParameters(&'a [u8]),
@@ -184,7 +184,7 @@ impl<'a> Causes<'a> {
         Causes(bytes)
     }
 
-    /// The unparsed causes.
+    /// The causes as received, unparsed.
     pub(crate) fn bytes(&self) -> &'a [u8] {
         self.0
     }
@@ -213,7 +213,7 @@ impl<'a> IntoIterator for &Causes<'a> {
     }
 }
 
-/// See [`Causes::iter`].
+/// Iterator of [`Causes::iter`], over parsed causes.
 #[derive(Clone, Debug)]
 pub struct CauseIter<'a>(TlvIter<'a>);
 

@@ -56,7 +56,7 @@ use raw::T_BIT;
 macro_rules! chunks {
     ($lifetime:lifetime $raw:ident $datagram:ident:
         $($(#[$meaning:meta])+ $number:ident $name:ident($chunk:ty) = $parsed:expr;)+) => {
-        /// A received chunk.
+        /// A received chunk, parsed by its type.
         #[derive(Clone, Debug)]
         pub enum Chunk<$lifetime> {
             $($(#[$meaning])+ $name($chunk),)+

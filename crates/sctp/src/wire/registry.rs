@@ -28,7 +28,7 @@ macro_rules! numbers {
     };
 }
 
-/// Type number of a chunk.
+/// Chunk type on the wire; its highest bits say what happens to an unknown one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChunkType(pub u8);
 
@@ -109,7 +109,7 @@ impl fmt::Display for ChunkType {
     }
 }
 
-/// Type number of a parameter.
+/// Parameter type on the wire; its highest bits say what happens to an unknown one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ParameterType(pub u16);
 
@@ -201,7 +201,7 @@ numbers! { CauseCode:
     UNRESOLVABLE_ADDRESS = 5, "Unresolvable Address";
     /// A chunk of unknown type.
     UNRECOGNIZED_CHUNK_TYPE = 6, "Unrecognized Chunk Type";
-    /// A mandatory parameter with an invalid value.
+    /// Mandatory parameter out of range (RFC 9260, section 3.3.10.7).
     INVALID_MANDATORY_PARAMETER = 7, "Invalid Mandatory Parameter";
     /// Parameters of unknown type in an INIT ACK.
     UNRECOGNIZED_PARAMETERS = 8, "Unrecognized Parameters";

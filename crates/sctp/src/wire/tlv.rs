@@ -28,7 +28,7 @@ pub(crate) struct Tlv<'a> {
 }
 
 impl<'a> Tlv<'a> {
-    /// Bytes after the header.
+    /// Value of the element: its bytes after type and length.
     #[inline]
     pub(crate) fn value(&self) -> &'a [u8] {
         self.bytes.get(HEADER..).unwrap_or_default()
@@ -59,7 +59,7 @@ impl<'a> TlvIter<'a> {
         self.rest.is_empty()
     }
 
-    /// Ends the iteration.
+    /// Ends the iteration, as after a malformed element.
     pub(crate) fn stop(&mut self) {
         self.rest = &[];
     }

@@ -20,7 +20,7 @@ use crate::support::wire::{
 const ASCONF: Parameter<'static> =
     Parameter::SupportedExtensions(&[ChunkType::ASCONF.0, ChunkType::ASCONF_ACK.0]);
 
-/// The peer's other address.
+/// Second address of the peer, which the association does not have yet.
 const OTHER: &str = "10.1.0.1:9899";
 
 struct Forge {

@@ -16,7 +16,7 @@ use crate::support::wire::{Bench, data, names};
 /// An endpoint under test whose application sends every message back, unless told otherwise.
 pub(crate) struct Crowd {
     pub(crate) bench: Bench,
-    /// Leaves messages unread.
+    /// Whether the application leaves messages unread.
     pub(crate) deaf: bool,
     heard: usize,
     /// The message of each association that could not be returned yet: no further one is read
@@ -49,7 +49,7 @@ pub(crate) fn attacker(index: u32) -> SocketAddr {
     SocketAddr::from(([10, 66, 0, 1], index as u16))
 }
 
-/// The causes of the ABORTs in packets.
+/// Code of the first cause of each ABORT, 0 without one.
 pub(crate) fn abort_causes(packets: &[Vec<u8>]) -> Vec<u16> {
     let mut causes = Vec::new();
     for bytes in packets {
@@ -68,7 +68,7 @@ pub(crate) fn abort_causes(packets: &[Vec<u8>]) -> Vec<u16> {
 pub(crate) const OUT_OF_RESOURCE: u16 = 4;
 
 impl Member {
-    /// The endpoint's tag.
+    /// Verification tag of the endpoint, which packets to it carry.
     pub(crate) fn tag(&self) -> VerificationTag {
         self.tag
     }

@@ -71,7 +71,7 @@ fn forward(foe: &mut Foe, offset: u32, skips: &[(u16, u16)]) -> Vec<Vec<u8>> {
     foe.chunk(FORWARD_TSN, 0, &value)
 }
 
-/// I-FORWARD-TSN as of `forward`.
+/// I-FORWARD-TSN, which skips messages given by their streams and MIDs.
 fn i_forward(foe: &mut Foe, offset: u32, skips: &[(u16, u32)]) -> Vec<Vec<u8>> {
     let mut value = tsn(offset).to_vec();
     for (stream, mid) in skips {
@@ -101,7 +101,7 @@ fn i_data(
     foe.chunk(I_DATA, flags, &value)
 }
 
-/// RE-CONFIG with one parameter.
+/// RE-CONFIG with one parameter of this type and value.
 fn reconfig(foe: &mut Foe, kind: u16, value: &[u8]) -> Vec<Vec<u8>> {
     let mut parameter = kind.to_be_bytes().to_vec();
     parameter.extend_from_slice(&(value.len() as u16 + 4).to_be_bytes());

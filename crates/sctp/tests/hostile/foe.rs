@@ -109,7 +109,7 @@ pub(crate) fn sent_data(packets: &[Vec<u8>]) -> Vec<SentData> {
     found
 }
 
-/// Bytes of packets together.
+/// Sum of the packets' lengths.
 pub(crate) fn bytes(packets: &[Vec<u8>]) -> usize {
     packets.iter().map(Vec::len).sum()
 }

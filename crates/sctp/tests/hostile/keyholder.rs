@@ -100,7 +100,7 @@ impl Keyholder {
         bench.events.extend(std::iter::from_fn(|| bench.endpoint.poll_event()));
     }
 
-    /// Lets time pass.
+    /// Runs the endpoint's timers for `span`, and collects what it sends.
     fn pass(&mut self, span: Duration, traffic: &mut Traffic) {
         let until = self.foe.bench.now + span;
         while let Some(at) = self.foe.bench.endpoint.poll_timeout().filter(|at| *at <= until) {

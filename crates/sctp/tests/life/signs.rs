@@ -1,4 +1,4 @@
-//! Signs of life.
+//! Signs of life: what proves that the peer is reachable.
 
 use std::sync::Arc;
 

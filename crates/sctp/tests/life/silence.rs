@@ -12,7 +12,7 @@ use crate::support::{Pair, RTT, half, options, plain, preset};
 
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// A 36th of it.
+/// A 36th of [`LIMIT`].
 const STEP: Duration = Duration::from_nanos(LIMIT.as_nanos() / 36);
 
 fn watchful() -> AssociationOptions {

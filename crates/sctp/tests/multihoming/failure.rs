@@ -8,7 +8,7 @@ use sctp::{AssociationOptions, Event, PathChange, PathState, SwitchoverPolicy};
 use super::paths::{Two, even, first_dies_at};
 use crate::support::{T0, options, plain, preset};
 
-/// RFC 9260 without changes.
+/// RFC 9260 without changes: only timeouts count as errors of a path.
 fn timeouts_only() -> AssociationOptions {
     AssociationOptions { switchover: SwitchoverPolicy::TIMEOUTS, ..options(plain()) }
 }

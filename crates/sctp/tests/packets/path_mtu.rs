@@ -79,7 +79,7 @@ impl Path {
         (path.max_packet + HEADERS, path.path_mtu_state)
     }
 
-    /// Probes sent so far.
+    /// Number of packets with padding that were sent.
     fn probes(&self) -> usize {
         let pads = |chunk: &SentChunk| *chunk == SentChunk::Other(ChunkType::PAD);
         let sent = &self.sim.checker().sent;

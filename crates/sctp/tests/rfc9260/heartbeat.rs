@@ -1,4 +1,4 @@
-//! Section 8.3: heartbeats.
+//! Heartbeats (RFC 9260, section 8.3).
 
 use core::ops::Range;
 

@@ -62,7 +62,7 @@ impl Peer {
         Peer::with(BOTH, |_| ())
     }
 
-    /// An association with neither.
+    /// An association with neither extension.
     pub(crate) fn plain() -> Peer {
         Peer::with(&[], |_| ())
     }

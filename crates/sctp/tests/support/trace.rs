@@ -11,7 +11,7 @@ use sctp::wire::{Chunk, ChunkType, Packet};
 
 use super::T0;
 
-/// A packet that left.
+/// A packet that left, with its chunks, and whether the network lost it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sent {
     pub(crate) at: Instant,
@@ -26,7 +26,7 @@ pub(crate) struct Sent {
 }
 
 impl Sent {
-    /// Whether a chunk of this type is in it.
+    /// Whether the packet carried a chunk of this type.
     pub(crate) fn has(&self, chunk_type: ChunkType) -> bool {
         self.chunks.iter().any(|chunk| chunk.chunk_type() == chunk_type)
     }
@@ -56,7 +56,7 @@ impl SentChunk {
     }
 }
 
-/// Writes down every packet.
+/// Checker that records every packet with its time.
 #[derive(Debug, Default)]
 pub(crate) struct Trace {
     pub(crate) sent: Vec<Sent>,

@@ -25,7 +25,7 @@ pub(crate) struct Bench {
     pub(crate) remote: std::net::SocketAddr,
     /// The endpoint's tag, once its INIT ACK carried it.
     pub(crate) tag: VerificationTag,
-    /// The endpoint's first TSN.
+    /// TSN of the endpoint's first DATA chunk.
     pub(crate) tsn: Tsn,
     pub(crate) events: Vec<(AssociationId, Event)>,
 }
@@ -82,7 +82,7 @@ pub(crate) fn init(tag: VerificationTag) -> Init<[Parameter<'static>; 0]> {
     init_with(tag, [])
 }
 
-/// An INIT with parameters.
+/// An INIT with this tag and these parameters, and usual streams and window.
 pub(crate) fn init_with<P>(tag: VerificationTag, parameters: P) -> Init<P> {
     Init {
         initiate_tag: tag,
@@ -100,7 +100,7 @@ pub(crate) fn names(packet: &[u8]) -> Vec<String> {
     packet.raw_chunks().map(|chunk| chunk.unwrap().chunk_type.to_string()).collect()
 }
 
-/// Verification tag of a packet.
+/// Tag in the common header.
 pub(crate) fn tag_of(packet: &[u8]) -> VerificationTag {
     Packet::parse(Bytes::copy_from_slice(packet)).unwrap().header().verification_tag
 }

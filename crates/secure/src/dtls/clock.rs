@@ -44,7 +44,7 @@ impl EngineClock {
         (now.since(Instant::ZERO) + self.ahead).saturating_sub(self.stood)
     }
 
-    /// The engine's time at `now`.
+    /// Time as the DTLS crate has it, counted from [`ORIGIN`].
     #[allow(clippy::disallowed_types)]
     pub(super) fn read(&self, now: Instant) -> std::time::Instant {
         ORIGIN.checked_add(self.since_origin(now).into()).unwrap_or(*ORIGIN)

@@ -21,9 +21,9 @@ pub(super) const HANDSHAKE_QUEUE: usize = 30;
 /// End of the handshake: the one that begins it, or the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Sends the ClientHello.
+    /// The end that sends the ClientHello.
     Client,
-    /// Waits for the ClientHello.
+    /// The end that waits for the ClientHello.
     Server,
 }
 
@@ -42,7 +42,7 @@ pub enum Versions {
 /// The longest time of a handshake that can be set.
 const LONGEST_HANDSHAKE: Duration = Duration::from_secs(365 * 86_400);
 
-/// Settings of a handshake.
+/// Settings that the handshakes of a host share, in either role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Versions to offer and to accept.
@@ -82,11 +82,11 @@ impl Default for Settings {
 /// Timeouts of a client's attempt to set up a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// Time of [`Settings::first_retransmission`].
+    /// Time from a flight to its first retransmission, as [`Settings::first_retransmission`].
     pub first_retransmission: Duration,
-    /// Number of [`Settings::linear_retransmissions`].
+    /// Doublings left out, as [`Settings::linear_retransmissions`].
     pub linear_retransmissions: u8,
-    /// Time of [`Settings::handshake_timeout`].
+    /// Most time for the handshake, as [`Settings::handshake_timeout`].
     pub handshake_timeout: Duration,
 }
 

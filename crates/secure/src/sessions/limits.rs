@@ -51,14 +51,14 @@ impl Default for Limits {
     }
 }
 
-/// Notice for the application.
+/// Change of a session that the application learns of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
     /// The peer at this address is authenticated, and packets pass.
     Opened {
         /// Address of the peer.
         remote: SocketAddr,
-        /// Role of this side.
+        /// Role of this side; the client began the session.
         role: Role,
         /// The peer's key, and the line to add to the known peers on first use.
         peer: Peer,
@@ -72,9 +72,9 @@ pub enum Notice {
     Failed {
         /// Address of the peer.
         remote: SocketAddr,
-        /// Role of this side.
+        /// Role of this side; the client began the session.
         role: Role,
-        /// Reason.
+        /// Reason for which the session cannot go on.
         failure: Failure,
         /// Whether the peer sent any datagram.
         answered: bool,
@@ -84,7 +84,7 @@ pub enum Notice {
 /// Counters of the sessions of a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SessionStats {
-    /// Sessions whose handshake completed.
+    /// Sessions whose handshake completed, in either role.
     pub opened: u64,
     /// Sessions that failed: rejected keys, unfinished handshakes of this side, protocol errors.
     pub failed: u64,

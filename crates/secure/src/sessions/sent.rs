@@ -4,22 +4,22 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 
-/// Number of datagrams remembered.
+/// Datagrams that are remembered; ICMP errors about older ones are not recognised.
 const LAST: usize = 16;
 /// Bytes of a datagram that are remembered: those that ICMP has to quote at least, and as many
 /// again. A record's header has up to 13 bytes, the rest is ciphertext, which cannot be guessed.
 const QUOTED: usize = 24;
 const SEALED: usize = 2 * QUOTED;
-/// Bytes of a packet in plain that identify it to a machine: SCTP's header, and that of INIT with
-/// its tag.
+/// Bytes of an unencrypted packet that identify it to a machine: SCTP's header, and that of INIT
+/// with its tag.
 const PLAIN: usize = 20;
 
-/// The beginnings of the last datagrams of a session, sealed and in plain.
+/// The beginnings of the last datagrams of a session, sealed and unencrypted.
 #[derive(Debug, Default)]
 pub(super) struct Sent(VecDeque<([u8; SEALED], [u8; PLAIN])>);
 
 impl Sent {
-    /// A datagram left.
+    /// Remembers a datagram that left, and forgets the oldest of [`LAST`].
     pub(super) fn note(&mut self, sealed: &[u8], plain: &[u8]) {
         if self.0.len() == LAST {
             self.0.pop_front();

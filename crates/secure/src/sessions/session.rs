@@ -82,7 +82,7 @@ pub(super) struct Session {
     sent: Sent,
 }
 
-/// Outcome of a session.
+/// Outcome of a session, by which its owner removes it.
 pub(super) enum Ended {
     /// An end without a notice: an unknown client's handshake did not finish.
     Unannounced,
@@ -295,7 +295,7 @@ impl Session {
     }
 
     /// The quoted packet, if the quotation proves that the sender of an ICMP message saw a datagram
-    /// of the session: the packet in plain, or none for a ClientHello.
+    /// of the session: the packet unencrypted, or none for a ClientHello.
     pub(super) fn proof(&self, quoted: &[u8]) -> Option<Option<Bytes>> {
         let is_hello = || {
             let without_number = |bytes: &[u8]| {
@@ -312,7 +312,8 @@ impl Session {
         }
     }
 
-    /// ICMP about the ClientHello.
+    /// ICMP about the ClientHello: an absent listener is believed after it was reported for some
+    /// time.
     pub(super) fn on_icmp(&mut self, now: Instant, icmp: &Icmp<'_>) {
         if icmp.error == IcmpError::NoListener {
             let since = *self.refused.get_or_insert(now);

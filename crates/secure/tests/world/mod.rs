@@ -19,9 +19,9 @@ const PORT: u16 = 5000;
 
 /// An SCTP endpoint with sessions below it, or without.
 pub(crate) enum Stack {
-    /// Packets in plain.
+    /// Packets over UDP without encryption.
     Plain(Box<sctp::Endpoint>),
-    /// Packets in DTLS.
+    /// Packets encrypted with DTLS.
     Secure(Box<Secured<sctp::Endpoint>>),
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct End {
     pub(crate) last_sent: Option<Bytes>,
     /// The association that waits for a session.
     waiting: Option<AssociationId>,
-    /// Events of its sessions.
+    /// Notices of the sessions, in order.
     pub(crate) notices: Vec<Notice>,
 }
 
@@ -116,7 +116,7 @@ impl Host for End {
 
 /// A client, a server and the links between them.
 pub(crate) struct World {
-    /// The network.
+    /// Network of both hosts, in virtual time.
     pub(crate) simulation: Simulation<End>,
     /// First host, which connects.
     pub(crate) client: HostId,
@@ -278,7 +278,7 @@ impl World {
         });
     }
 
-    /// Statistics of the client's association.
+    /// Counters of the client's end since the set-up.
     pub(crate) fn client_stats(&mut self) -> AssociationStats {
         let id = self.association;
         self.simulation.with_host(self.client, |host, _| {
@@ -294,7 +294,7 @@ impl World {
         })
     }
 
-    /// Time passes.
+    /// Runs the simulation for `span`.
     pub(crate) fn run_for(&mut self, span: Duration) {
         let until = self.simulation.now() + span;
         self.simulation.run_until(until).unwrap();

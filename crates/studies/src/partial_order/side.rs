@@ -44,7 +44,7 @@ pub(super) struct Sender {
     origin: Option<Instant>,
 }
 
-/// Notes deliveries.
+/// The receiving side, which notes each delivery and its time.
 #[derive(Debug)]
 pub(super) struct Receiver {
     endpoint: Endpoint,
@@ -236,7 +236,7 @@ impl Receiver {
 }
 
 impl Side {
-    /// Whether everything was delivered.
+    /// Whether the receiver has every message, in which case the run ends.
     pub(super) fn is_done(&self) -> bool {
         matches!(self, Side::Receiver(receiver) if receiver.left == 0)
     }

@@ -43,7 +43,7 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// Pixels that were decoded.
+    /// Number of pixels that were decoded so far.
     pub fn count(&self) -> usize {
         self.pixels.iter().flatten().count()
     }

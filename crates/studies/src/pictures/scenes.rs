@@ -6,7 +6,7 @@
 use base::{Purpose, RandomStream};
 use core::f64::consts::TAU;
 
-/// Number of scenes.
+/// Number of scenes that can be drawn.
 pub const SCENES: usize = 8;
 
 const COLOURS: usize = 64;
@@ -14,11 +14,11 @@ const COLOURS: usize = 64;
 /// A picture of indexed colours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Painting {
-    /// Width in pixels.
+    /// Width of the picture in pixels.
     pub width: u16,
-    /// Height in pixels.
+    /// Height of the picture in pixels.
     pub height: u16,
-    /// Red, green, blue.
+    /// Colours by index: red, green and blue, 0 to 255.
     pub palette: Vec<[u8; 3]>,
     /// Row by row from the top.
     pub indices: Vec<u8>,
@@ -81,7 +81,7 @@ fn distance(x: f64, y: f64, (to_x, to_y): (f64, f64)) -> f64 {
     (across * across + down * down).sqrt()
 }
 
-/// The sun over water.
+/// Scene of the sun over water: brightness at a place.
 fn sunset(x: f64, y: f64) -> f64 {
     const HORIZON: f64 = 0.62;
     if y < HORIZON {

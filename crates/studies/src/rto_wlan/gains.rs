@@ -23,12 +23,12 @@ impl Pair {
         (self.alpha, self.beta)
     }
 
-    /// The smoothing factor.
+    /// Smoothing factor of the round-trip time, alpha of RFC 6298.
     pub const fn alpha(self) -> Ratio {
         Ratio::new(self.alpha, 10)
     }
 
-    /// The delay variance factor.
+    /// Smoothing factor of the variation, beta of RFC 6298.
     pub const fn beta(self) -> Ratio {
         Ratio::new(self.beta, 10)
     }
@@ -105,7 +105,7 @@ pub struct Analysis {
     pub spurious: u32,
 }
 
-/// Follows a pair.
+/// Follows the timeouts of a pair over the round trips, and counts those that were too short.
 pub fn analyse(round_trips: &[Duration], pair: Pair, deviation: Deviation) -> Analysis {
     let timeouts = to_timeouts(round_trips, pair.alpha(), pair.beta(), deviation);
     let mut analysis = Analysis::default();
@@ -121,7 +121,7 @@ pub fn analyse(round_trips: &[Duration], pair: Pair, deviation: Deviation) -> An
 pub struct Ranked {
     /// The gains alpha and beta.
     pub pair: Pair,
-    /// Numbers of the analysis with these gains.
+    /// Delays and needless retransmissions that the gains gave.
     pub analysis: Analysis,
     /// Place by delay: 0 has the least.
     pub by_delay: u32,

@@ -57,7 +57,7 @@ pub enum Input {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Switchover {
-    /// Path.Max.Retrans (RFC 9260).
+    /// Errors in a row beyond Path.Max.Retrans (RFC 9260, section 8.2).
     Timeouts,
     /// The first timeout (RFC 7829).
     Pf,
@@ -75,7 +75,7 @@ pub struct Parameters {
     /// Smoothing factor of the round-trip time.
     #[serde(deserialize_with = "form::gain")]
     pub alpha: Ratio,
-    /// Delay variance factor.
+    /// Smoothing factor of the variation, the paper's delay variance factor.
     #[serde(deserialize_with = "form::gain")]
     pub beta: Ratio,
     /// Deviation that the variation follows.
@@ -104,7 +104,7 @@ pub struct Parameters {
     /// Round-trip time of the other path.
     #[serde(deserialize_with = "form::text")]
     pub other_rtt: Duration,
-    /// Bytes of a message.
+    /// Bytes of user data in a message.
     pub message: usize,
     /// Bytes that the receiver buffers.
     pub receive_buffer: u32,
@@ -349,10 +349,10 @@ impl Measure for Transferred {
     }
 }
 
-/// Keys of the gains.
+/// Keys of the gains in a sweep.
 const GAINS: [&str; 2] = ["parameters.alpha", "parameters.beta"];
 
-/// Measures that [`rank`] adds.
+/// Measures that [`rank`] adds to those of the runs.
 const CONCLUSIONS: [&str; 3] = ["rank.simulated", "rank.agreement", "rank.correlation"];
 
 /// Ranks the cells of a sweep over the gains by the bytes transferred, 1 for the most, separately

@@ -17,9 +17,9 @@ use crate::form::{self, whole_seconds};
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Walk {
-    /// Walks that are averaged.
+    /// Number of walks that are averaged.
     pub walks: u64,
-    /// The last second.
+    /// Duration of each walk, in whole seconds.
     #[serde(deserialize_with = "form::text")]
     pub length: Duration,
     /// The first round-trip time of all, give or take a fifth.
@@ -94,7 +94,7 @@ pub struct Profile {
 }
 
 impl Walk {
-    /// The last second.
+    /// Number of whole seconds that a walk lasts.
     pub fn seconds(&self) -> usize {
         whole_seconds(self.length)
     }

@@ -24,11 +24,11 @@ const PATIENCE: Duration = Duration::from_secs(3_600);
 pub struct Line {
     /// Recovery policy of both ends.
     pub policy: RecoveryPolicy,
-    /// Round-trip time.
+    /// Round-trip time without queueing.
     pub rtt: Duration,
-    /// Packets lost, each way.
+    /// Probability of a packet's loss, each way.
     pub loss: Probability,
-    /// Bytes of each message.
+    /// Bytes of user data in each message.
     pub size: usize,
 }
 

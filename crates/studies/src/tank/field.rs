@@ -13,7 +13,7 @@ use crate::form;
 pub struct Field {
     /// Length of a side of the field.
     pub side: f64,
-    /// Units a second.
+    /// Speed of a tank, in units of the field a second.
     pub speed: f64,
     /// Radians a second while turning.
     pub turn: f64,
@@ -49,7 +49,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Distance to another place.
+    /// Distance to another place, in units of the field.
     pub fn distance(self, other: Place) -> f64 {
         let (x, y) = (self.x - other.x, self.y - other.y);
         (x * x + y * y).sqrt()
@@ -59,13 +59,13 @@ impl Place {
 /// A place at a time, and the motion from then on: the content of an update.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Motion {
-    /// Time of the place.
+    /// Time from which the motion holds, since the game began.
     pub since: Duration,
-    /// Place at that time.
+    /// Place at the time `since`.
     pub place: Place,
     /// Radians, from the x axis.
     pub heading: f64,
-    /// Units a second.
+    /// Speed in units of the field a second.
     pub speed: f64,
     /// Radians a second, to the left.
     pub turn: f64,
@@ -85,12 +85,12 @@ impl Motion {
 /// Time between two computed places.
 const STEP: Duration = Duration::from_millis(20);
 
-/// A tank's way.
+/// Way of a tank through the game.
 #[derive(Clone, Debug)]
 pub struct Tank {
-    /// Updates that it sent.
+    /// Updates that the tank sent, in order.
     pub updates: Vec<Motion>,
-    /// Place at each step.
+    /// Places of the tank, one for each [`STEP`].
     places: Vec<Place>,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::event::{Event, Failure, ListenerId, SoftError};
 
-/// Set of pending events.
+/// Events that are due to the application, in a few bytes for each connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pending {
     kinds: u8,

@@ -46,7 +46,7 @@ impl Features {
         if bits > clock & MASK { stamp.wrapping_sub(MASK + 1) } else { stamp }
     }
 
-    /// The options in an echoed timestamp.
+    /// Decodes the options that a SYN ACK hid in the timestamp that is echoed.
     pub(super) fn from_timestamp(echo: u32) -> Features {
         Features {
             window_scale: Some(echo & 15).filter(|scale| *scale != UNSCALED).map(|s| s as u8),

@@ -111,7 +111,7 @@ impl Table {
         self.slots.get_mut(id.0)
     }
 
-    /// The connection in a row.
+    /// Identifier of the connection that is in a row now.
     pub(super) fn id(&self, row: u32) -> Option<ConnectionId> {
         self.count_look();
         self.slots.name(row).map(ConnectionId)

@@ -8,7 +8,7 @@ use recovery::{AckTiming, DelayedAck};
 /// 9293, section 3.8.6.3).
 const LONGEST_DELAY: Duration = Duration::from_millis(499);
 
-/// Timing of acknowledgements by the policy.
+/// Delays and thresholds of the receiver; no delay exceeds [`LONGEST_DELAY`].
 pub(crate) fn ack_timing(policy: &AcknowledgementPolicy) -> AckTiming {
     AckTiming::of(policy, LONGEST_DELAY)
 }

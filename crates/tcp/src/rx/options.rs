@@ -1,4 +1,4 @@
-//! Options of a receiver.
+//! Options of a receiver: buffer, window and acknowledgements.
 
 use recovery::AckTiming;
 

@@ -32,7 +32,7 @@ pub struct Payload<'a> {
 }
 
 impl Payload<'_> {
-    /// Bytes that are left.
+    /// Number of bytes that the iterator has not returned yet.
     pub fn bytes(&self) -> usize {
         self.end.saturating_sub(self.at) as usize
     }

@@ -32,7 +32,7 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
-    /// Offsets of its data.
+    /// Offsets of its data in the stream.
     pub fn range(&self) -> Range<u64> {
         self.start..self.start + self.bytes as u64
     }

@@ -1,4 +1,4 @@
-//! Memory of a connection.
+//! Memory of a connection, in each state that a peer can keep it in.
 
 use std::sync::Arc;
 

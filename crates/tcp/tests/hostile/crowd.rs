@@ -71,7 +71,7 @@ impl Crowd {
         count
     }
 
-    /// Processes the endpoint's events.
+    /// Accepts incoming connections, and notes which are writable.
     fn hear(&mut self) {
         while let Some((id, event)) = self.endpoint.poll_event() {
             match event {

@@ -71,7 +71,7 @@ impl Sender {
         self.hear();
     }
 
-    /// Records what acknowledgements report.
+    /// Checks and records the cumulative acknowledgements and SACK blocks that were sent.
     fn hear(&mut self) {
         for (_, segment, _) in std::mem::take(&mut self.bench.sent) {
             let ack = u64::from(segment.ack.distance_from(ISS));

@@ -39,7 +39,7 @@ pub(crate) fn preset(name: &str) -> RecoveryPolicy {
 }
 
 impl Pair {
-    /// The client's connection.
+    /// State and statistics of the client's connection.
     pub(crate) fn info(&self) -> ConnectionInfo {
         let client = self.client();
         client.endpoint.connection(client.id.unwrap()).unwrap().info(self.sim.now())

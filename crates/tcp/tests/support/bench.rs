@@ -77,7 +77,7 @@ impl Bench {
         }
     }
 
-    /// An endpoint that listens.
+    /// An endpoint that listens at port 80, whose connections have these options.
     pub(crate) fn listening(accepted: ConnectionOptions) -> Bench {
         let mut bench = Bench::new(EndpointOptions::default());
         bench.listen(accepted);
@@ -129,7 +129,7 @@ impl Bench {
 
     // ---- what happens --------------------------------------------------------------------------
 
-    /// A segment arrives.
+    /// Hands over a segment in packetdrill's notation, and settles.
     pub(crate) fn inject(&mut self, text: &str) {
         let segment = read(text, ISS, self.iss);
         self.inject_segment(&segment, Ecn::NotEct);
@@ -181,13 +181,13 @@ impl Bench {
         self.endpoint.handle_datagram(self.now, meta, datagram.into());
     }
 
-    /// An ICMP message arrives.
+    /// Hands over an ICMP message, and settles.
     pub(crate) fn icmp(&mut self, icmp: Icmp<'_>) {
         self.endpoint.handle_icmp(self.now, icmp);
         self.settle();
     }
 
-    /// The application does something.
+    /// Lets the application act on the connection, and settles.
     pub(crate) fn act<R>(
         &mut self,
         act: impl FnOnce(&mut Endpoint, Instant, ConnectionId) -> R,

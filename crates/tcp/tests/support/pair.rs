@@ -34,7 +34,7 @@ pub(crate) struct Peer {
     pub(crate) received_at: Option<(Instant, Instant)>,
     pub(crate) finished: bool,
     pub(crate) failed: Option<ConnectionError>,
-    /// Do not read.
+    /// Whether the application leaves data unread.
     pub(crate) deaf: bool,
     /// Largest number of bytes given to the connection at once.
     pub(crate) piece: usize,

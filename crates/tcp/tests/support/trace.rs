@@ -9,7 +9,7 @@ use tcp::wire::{Pseudo, Segment, SeqNumber};
 
 use super::notation::write;
 
-/// A segment that left.
+/// A segment that left, and whether the network lost it.
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
     pub(crate) at: Instant,
@@ -20,7 +20,7 @@ pub(crate) struct Sent {
     number: u64,
 }
 
-/// Writes down every segment.
+/// Checker that records every segment with its time.
 #[derive(Debug, Default)]
 pub(crate) struct Trace {
     pub(crate) sent: Vec<Sent>,

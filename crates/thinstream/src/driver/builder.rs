@@ -19,7 +19,7 @@ use crate::tap::SharedTap;
 /// Parts from which the nodes of all shards are made.
 pub(super) struct Builder {
     pub(super) machine: sctp::EndpointOptions,
-    /// Keys and limits of DTLS; none in plain.
+    /// Keys and limits of DTLS; none without encryption.
     pub(super) security: Option<Security>,
     pub(super) tap: Option<SharedTap>,
     /// The address of this side where a packet names none.
@@ -33,7 +33,7 @@ pub(super) struct Builder {
 }
 
 impl Builder {
-    /// The node of a shard.
+    /// Builds the machine, secrets and mailbox of one of the shards.
     pub(super) fn build(&self, index: usize, random: &mut RandomStream) -> Arc<Shared<Node>> {
         let place = self.common.as_ref().and_then(|(shards, _)| {
             let of = NonZeroU32::new(u32::try_from(shards.len()).ok()?)?;
@@ -74,7 +74,7 @@ pub(super) struct Security {
 }
 
 impl Security {
-    /// Keys and limits of DTLS by the options; none in plain.
+    /// Keys and limits of DTLS by the options; none without encryption.
     pub(super) fn of(
         addresses: &[SocketAddr],
         options: &EndpointOptions,

@@ -1,4 +1,4 @@
-//! Endpoints of several shards.
+//! Endpoints of several shards: distribution, hand-over and closing of associations.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::net::Ipv4Addr;
@@ -57,7 +57,7 @@ async fn within<F: Future>(future: F) -> F::Output {
     tokio::time::timeout(Duration::from_secs(30), future).await.expect("took too long")
 }
 
-/// An association with the server from an endpoint of its own.
+/// Opens an association to the server with an endpoint that does nothing else.
 async fn connect(server: &Endpoint) -> Result<Association, ConnectError> {
     let encapsulation = if server.fingerprint().is_some() {
         Encapsulation::Secure
@@ -87,12 +87,12 @@ async fn echoed(association: &Association, text: String) {
     assert_eq!(back.payload.into_bytes(), text);
 }
 
-/// Associations of each shard.
+/// Number of associations in each shard.
 fn counts(server: &Endpoint) -> Vec<usize> {
     server.of_shards(sctp::Endpoint::association_count).collect()
 }
 
-/// The shard of an association.
+/// Index of the shard whose driver serves an accepted association.
 fn shard_of(server: &Endpoint, accepted: &Association) -> usize {
     let own = |shard: &Arc<io::Shared<crate::node::Node>>| accepted.is_of(shard);
     server.listener.driver.shards().position(own).unwrap()

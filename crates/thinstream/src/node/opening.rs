@@ -31,7 +31,7 @@ pub struct RefusedClient {
     pub remote: SocketAddr,
     /// Fingerprint of the key that the client presented.
     pub fingerprint: Fingerprint,
-    /// The reason of the refusal.
+    /// Reason for which the client's key was not accepted.
     pub reason: Refusal,
 }
 
@@ -179,7 +179,8 @@ impl Node {
         self.waiting.retain(|waiting| waiting.id != id);
     }
 
-    /// The peer of an association that a peer opened.
+    /// Certificate and fingerprint by which the peer of an accepted association proved itself; none
+    /// without encryption.
     pub(super) fn proved_peer(&self, id: AssociationId) -> Option<Box<secure::Peer>> {
         let origin = self.stack.endpoint().association(id)?.origin()?;
         self.stack.sessions()?.peer(origin).cloned().map(Box::new)

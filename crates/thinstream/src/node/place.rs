@@ -64,7 +64,7 @@ impl Place {
         }
     }
 
-    /// The next leg of [`Place::next_leg`], of a packet in plain.
+    /// The next leg of [`Place::next_leg`], of an unencrypted packet.
     fn next_leg_of_packet(
         &self,
         stack: &Stack,

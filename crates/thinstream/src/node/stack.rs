@@ -1,4 +1,4 @@
-//! The machines of a node: SCTP, in plain or with encrypted sessions below it, and the tap that
+//! The machines of a node: SCTP, alone or with encrypted sessions below it, and the tap that
 //! sees its packets.
 
 use std::fmt;
@@ -92,7 +92,7 @@ impl Holder for Stack {
     }
 }
 
-/// An SCTP endpoint whose packets a tap sees in plain.
+/// An SCTP endpoint whose packets a tap sees unencrypted.
 pub(crate) struct Tapped {
     endpoint: sctp::Endpoint,
     tap: Option<SharedTap>,

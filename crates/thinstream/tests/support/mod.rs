@@ -16,8 +16,8 @@ pub mod reserved;
 pub const LOOPBACK: &str = "127.0.0.1:0";
 pub const ZERO: StreamId = StreamId(0);
 
-/// Whether packets travel in plain: in `tests/plain.rs` and `tests/plain_shards.rs`, which run the
-/// other tests once more.
+/// Whether packets travel unencrypted: in `tests/plain.rs` and `tests/plain_shards.rs`, which run
+/// the other tests once more.
 pub const PLAIN: bool = matches!(env!("CARGO_CRATE_NAME").as_bytes(), b"plain" | b"plain_shards");
 
 /// Shards of servers: several in `tests/plain_shards.rs` and `tests/secure_shards.rs`.
@@ -29,7 +29,7 @@ const SHARDS: usize = match env!("CARGO_CRATE_NAME").as_bytes() {
 /// The key of all servers of a process.
 pub static KEY: LazyLock<Identity> = LazyLock::new(new_identity);
 
-/// Options of a server, encrypted with [`KEY`] or in plain.
+/// Options of a server, encrypted with [`KEY`] or unencrypted.
 pub fn server_options() -> EndpointOptions {
     let identity = Some(KEY.clone());
     let shards = SHARDS.try_into().unwrap();
@@ -41,7 +41,7 @@ pub fn server_options() -> EndpointOptions {
     }
 }
 
-/// Options of an endpoint that accepts nothing, encrypted or in plain.
+/// Options of an endpoint that accepts nothing, encrypted or not.
 pub fn client_options() -> EndpointOptions {
     EndpointOptions { encapsulation: encapsulation(), ..EndpointOptions::client() }
 }

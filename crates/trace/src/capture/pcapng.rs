@@ -10,12 +10,12 @@ use super::{Cause, LONGEST_BLOCK, LinkType, Order, Place};
 
 /// Bytes of a block beside its body: type and length before it, the length again behind it.
 const FRAMING: usize = 12;
-/// Type and length.
+/// Bytes of a block's head: its type and its length.
 const HEAD: usize = 8;
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;
-/// Obsolete, still found.
+/// Packet Block, obsolete and still found.
 const PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const ENHANCED_PACKET: u32 = 6;
@@ -67,7 +67,7 @@ impl Interface {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Clock {
     ticks_per_second: u64,
-    /// Seconds to be added.
+    /// Seconds to be added to each timestamp (option `if_tsoffset`).
     offset: i64,
 }
 

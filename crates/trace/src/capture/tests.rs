@@ -60,7 +60,7 @@ fn pcap_is_read_in_both_byte_orders_and_resolutions() {
     }
 }
 
-/// A block of pcapng.
+/// A block of pcapng: type, length, body padded to 32 bits, length again.
 fn block(order: Order, kind: u32, body: &[u8]) -> Vec<u8> {
     let mut body = body.to_vec();
     body.resize(body.len().next_multiple_of(4), 0);
@@ -84,7 +84,7 @@ fn section(order: Order) -> Vec<u8> {
     block(order, 0x0a0d_0d0a, &body.concat())
 }
 
-/// An interface with options.
+/// An Interface Description Block of this link type, with options.
 fn interface(order: Order, link: u16, options: &[(u16, &[u8])]) -> Vec<u8> {
     let mut body = [u16_in(order, link), vec![0; 2], u32_in(order, 0)].concat();
     for (code, value) in options {

@@ -36,10 +36,10 @@ pub(crate) struct SctpDirection {
     pub(crate) paths: SmallVec<[(SocketAddr, SocketAddr); 1]>,
 }
 
-/// Number of chunks by type.
+/// Chunks of one side, counted by their types.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct ChunkCounts {
-    /// Chunks of any type.
+    /// Chunks of any type, bundled ones each counted.
     pub chunks: u64,
     /// DATA chunks, retransmitted ones included (RFC 9260, section 3.3.1).
     pub data: u64,
@@ -67,7 +67,7 @@ pub struct ChunkCounts {
     pub heartbeats: u64,
     /// INIT and INIT ACK chunks.
     pub inits: u64,
-    /// FORWARD-TSN and I-FORWARD-TSN chunks.
+    /// FORWARD-TSN (RFC 3758) and I-FORWARD-TSN chunks (RFC 8260).
     pub forward_tsns: u64,
     /// SHUTDOWN chunks, without SHUTDOWN ACK (RFC 9260, section 3.3.8).
     pub shutdowns: u64,
@@ -85,9 +85,9 @@ pub struct StreamCounts {
     pub messages: u64,
     /// DATA and I-DATA chunks that were sent for the first time.
     pub chunks: u64,
-    /// Bytes in them.
+    /// Bytes of user data in chunks that were sent for the first time.
     pub bytes: u64,
-    /// Chunks that were retransmitted.
+    /// DATA and I-DATA chunks that were retransmitted, copies not counted.
     pub retransmitted: u64,
     /// Chunks that rode along redundantly.
     pub redundant: u64,

@@ -38,7 +38,7 @@ pub(crate) struct TcpDirection {
 #[derive(Debug)]
 pub(crate) struct Captured {
     pub(crate) segment: Segment,
-    /// Bytes of data.
+    /// Bytes of data on the wire, captured or not.
     pub(crate) payload: u32,
 }
 

@@ -29,7 +29,7 @@ struct Awaited {
 /// Data that wait for earlier data.
 #[derive(Clone, Debug, Default)]
 struct Queue {
-    /// First numbers, ascending.
+    /// First numbers of the ranges that wait, ascending.
     waiting: VecDeque<u64>,
     /// Parts of a message of which the last is not there yet: when sent, how many bytes.
     gathered: Vec<(Instant, u32)>,

@@ -18,7 +18,7 @@ pub(crate) struct Sample {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Samples {
     kept: Vec<Sample>,
-    /// log₂ n.
+    /// Binary logarithm of n, where every n-th sample is kept.
     thinning: u32,
     seen: u64,
 }

@@ -27,7 +27,7 @@ pub struct Across {
 /// The least, mean and greatest over streams, each counted once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Spread {
-    /// Streams that have values.
+    /// Streams with at least one value; others do not count.
     pub streams: u64,
     /// Spread of the least values of the streams.
     pub min: Extent,
@@ -40,11 +40,11 @@ pub struct Spread {
 /// Extent of one value over all streams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Extent {
-    /// Least value.
+    /// Least value among the streams.
     pub min: f64,
-    /// Mean over the streams.
+    /// Mean over the streams, each counted once.
     pub mean: f64,
-    /// Greatest value.
+    /// Greatest value among the streams.
     pub max: f64,
 }
 

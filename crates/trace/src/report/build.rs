@@ -1,4 +1,4 @@
-//! Makes reports of counts.
+//! Builds reports from the counts of directions, whose times become milliseconds.
 
 use base::{Duration, Instant};
 
@@ -80,7 +80,7 @@ pub(crate) fn of_direction(
     }
 }
 
-/// Name of a direction.
+/// Number of the connection, and `a` for the direction seen first, `b` for the other.
 pub(crate) fn id(number: u64, way: Way) -> String {
     let letter = if way == Way::There { 'a' } else { 'b' };
     format!("{number}{letter}")
@@ -122,7 +122,7 @@ fn totals(direction: &mut Direction, percentiles: &[f64]) -> Totals {
     totals_of(&mut direction.sender, pure_acks, percentiles)
 }
 
-/// Sums and distributions.
+/// Sums and distributions of a direction, or of all.
 pub(crate) fn totals_of(sender: &mut Sender, pure_acks: u64, percentiles: &[f64]) -> Totals {
     let counts = &sender.counts;
     let frame = ratio(counts.data_frame_bytes, counts.data_packets);

@@ -10,7 +10,7 @@ use crate::receiver::samples::Samples;
 /// A distribution of delays, with its shape. All values in milliseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Delays {
-    /// Count, mean and quantiles.
+    /// Count, mean and quantiles, in milliseconds.
     #[serde(flatten)]
     pub latency: LatencySummary,
     /// Share that was at most 1 ms later than the least.
@@ -132,7 +132,7 @@ impl Gathered {
     }
 }
 
-/// A weighted distribution.
+/// Distribution of the delays of all directions, each weighted by packets or bytes.
 #[derive(Debug, Default)]
 struct Sum {
     /// Nanoseconds; none until there are samples.

@@ -8,7 +8,7 @@ use super::fates::{Answer, Fates};
 use super::history::Sent;
 use super::{REPORTS, Report, Sender};
 
-/// Contents of an acknowledgement.
+/// Contents of an acknowledgement, in the numbers of the data that it acknowledges.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Acknowledgement<'a> {
     pub(crate) at: Instant,
@@ -16,11 +16,11 @@ pub(crate) struct Acknowledgement<'a> {
     pub(crate) cumulative: u64,
     /// Ranges that arrived above it.
     pub(crate) blocks: &'a [(u64, u64)],
-    /// Ranges that arrived again.
+    /// Ranges reported to have arrived again (D-SACK, or duplicate TSNs).
     pub(crate) duplicates: &'a [(u64, u64)],
     /// Whether it is a duplicate acknowledgement (RFC 5681, section 2).
     pub(crate) is_repeated: bool,
-    /// TCP's echoed timestamp (TSecr).
+    /// TSecr of TCP's timestamp option (RFC 7323), if it has one.
     pub(crate) echo: Option<u32>,
 }
 
@@ -157,7 +157,7 @@ impl Sender {
         }
     }
 
-    /// RFC 6298, section 2.
+    /// Updates the estimates with a round trip, as RFC 6298, section 2, says.
     pub(crate) fn on_round_trip(&mut self, sample: Duration) {
         self.round_trips.record(sample.as_nanos());
         self.shortest = Some(self.shortest.map_or(sample, |shortest| shortest.min(sample)));

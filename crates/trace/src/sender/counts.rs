@@ -1,4 +1,4 @@
-//! Counts of a direction.
+//! Counts of a direction's packets and bytes by content.
 
 /// Counts of the packets of a direction.
 #[derive(Clone, Debug, Default)]
@@ -6,7 +6,7 @@ pub(crate) struct Counts {
     pub(crate) packets: u64,
     pub(crate) frame_bytes: u64,
     pub(crate) data_packets: u64,
-    /// Frames with user data.
+    /// Bytes of frames with user data, link-layer headers included.
     pub(crate) data_frame_bytes: u64,
     pub(crate) payload_bytes: u64,
     pub(crate) unique_bytes: u64,

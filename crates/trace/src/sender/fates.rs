@@ -17,12 +17,12 @@ use super::Kind;
 use super::counts::Counts;
 use super::history::{CarryingPacket, Sent};
 
-/// Packets that are remembered.
+/// Most packets that are remembered, until their fate is known.
 const MOST_PACKETS: usize = 1 << 16;
 /// Packets of a range that are remembered: the first and the latest.
 const MOST_CARRYING: usize = 32;
 
-/// Fate of a packet.
+/// Fate of a packet, as far as acknowledgements and retransmissions show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Fate {
     /// Unknown, or not known yet.
@@ -31,7 +31,7 @@ enum Fate {
     Arrived,
     /// A retransmission brought its contents.
     Lost,
-    /// A redundant copy did, which was not reported to have come in vain.
+    /// A redundant copy brought its contents, and was not reported to have come in vain.
     Repaired,
     /// The packet arrived, or another with the same data did, or the acknowledgement of both was
     /// lost.
@@ -47,7 +47,7 @@ pub(crate) struct Packet {
     pub(crate) at: Instant,
     pub(crate) start: u64,
     pub(crate) end: u64,
-    /// TCP's timestamp (TSval).
+    /// TSval of TCP's timestamp option (RFC 7323), if it has one.
     pub(crate) stamp: Option<u32>,
     /// Whether the last number is acknowledged: the packet can have arrived.
     is_complete: bool,
@@ -80,7 +80,7 @@ impl Packet {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answer {
     pub(crate) at: Instant,
-    /// TCP's echoed timestamp (TSecr).
+    /// TSecr of TCP's timestamp option (RFC 7323), if it has one.
     pub(crate) echo: Option<u32>,
     /// The cumulative acknowledgement before it.
     pub(crate) una: u64,
@@ -126,7 +126,7 @@ impl Answer {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fates {
     packets: VecDeque<Packet>,
-    /// The number of the first of them.
+    /// Number of the oldest packet that is remembered.
     first: u64,
     /// Each range is a unit that is retransmitted for a reason of its own (SCTP).
     pub(crate) in_units: bool,
@@ -358,8 +358,8 @@ impl Fates {
         }
     }
 
-    /// More is known of a packet. That it arrived is not taken back, and that it was lost only by
-    /// that.
+    /// Sets the fate of a packet as more is learned: an arrival is never taken back, a loss only by
+    /// an arrival.
     fn set(&mut self, number: u64, fate: Fate, counts: &mut Counts) {
         let Some(packet) = self.get_mut(number) else { return };
         let is_taken_back = match packet.fate {

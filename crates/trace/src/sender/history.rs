@@ -48,13 +48,13 @@ pub(crate) struct Sent {
     pub(crate) start: u64,
     /// The number after the last.
     pub(crate) end: u64,
-    /// Bytes of user data.
+    /// Bytes of user data in the range.
     pub(crate) bytes: u32,
     /// Time of the first transmission.
     pub(crate) first: Instant,
     /// Time of the last transmission, without copies in case of loss.
     pub(crate) last: Instant,
-    /// Number of retransmissions.
+    /// Number of times that the range was retransmitted.
     pub(crate) again: u16,
     /// The packets that carried it.
     pub(crate) carrying: CarryingPackets,

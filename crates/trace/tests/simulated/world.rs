@@ -147,7 +147,7 @@ pub(crate) struct Case {
     /// Probability of loss in both directions.
     pub(crate) loss: Probability,
     pub(crate) round_trip: Duration,
-    /// Time between messages.
+    /// Time between the messages of the sender.
     pub(crate) interval: Duration,
     pub(crate) messages: u64,
 }

@@ -54,7 +54,8 @@ impl IceLite {
         }
     }
 
-    /// Credentials of this side.
+    /// User name fragment and password that this side draws for the session (RFC 8445, section
+    /// 5.3).
     pub fn credentials(&self) -> &Credentials {
         &self.own
     }

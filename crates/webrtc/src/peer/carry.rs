@@ -109,7 +109,8 @@ impl<I: Ice> Machine for Peer<I> {
 }
 
 impl<I: Ice> Peer<I> {
-    /// DTLS's next deadline.
+    /// Next deadline of DTLS; none while one of its datagrams waits for the peer's address to be
+    /// proved.
     fn dtls_timeout(&self) -> Option<Instant> {
         self.dtls.poll_timeout().filter(|_| self.waiting.is_none())
     }

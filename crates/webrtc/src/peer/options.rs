@@ -140,7 +140,7 @@ pub enum Ended {
     Closed,
     /// The association failed; a browser that closes its connection aborts the association.
     Association(sctp::Failure),
-    /// DTLS failed.
+    /// The DTLS session failed, in the handshake or later.
     Dtls(Failure),
     /// The peer's consent has expired after 30 s (RFC 7675): its page or its network is gone.
     Unreachable,

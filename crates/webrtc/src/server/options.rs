@@ -18,11 +18,11 @@ pub struct ServerOptions {
     pub addresses: Vec<SocketAddr>,
     /// End of DTLS that the server takes if an offer leaves the choice.
     pub role: Role,
-    /// Settings of DTLS.
+    /// Versions and timers of the DTLS handshake.
     pub handshake: Settings,
     /// Source of the keys of DTLS.
     pub secrets: Secrets,
-    /// SCTP port.
+    /// SCTP port of this side, which descriptions name.
     pub port: u16,
     /// Whether offers of this side carry SCTP's INIT, and the answer to an offer with one does, so
     /// that the association is there once DTLS is open (SNAP, draft-hancke-tsvwg-snap). A peer
@@ -38,7 +38,7 @@ pub struct ServerOptions {
     pub max_channels: usize,
     /// Bytes of unread messages and other events of one peer from which on its window closes.
     pub unread: usize,
-    /// Bounds on peers.
+    /// Most peers, in all and of one host.
     pub limits: ServerLimits,
 }
 
@@ -88,7 +88,7 @@ impl Default for ServerLimits {
     }
 }
 
-/// Counters of a server.
+/// Counters of a server since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServerStats {
     /// Offers that were answered, by this side or by the peer.

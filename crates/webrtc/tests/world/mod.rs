@@ -46,7 +46,7 @@ impl FullAgent {
         FullAgent { agent, origin, due: Some(Instant::ZERO), selected, verified, lost: false }
     }
 
-    /// Takes the server's answer.
+    /// Takes the server's credentials and candidates from its answer.
     pub(crate) fn answer(&mut self, answer: &Description) {
         self.agent.set_remote_credentials(is::IceCreds {
             ufrag: answer.credentials.ufrag.clone(),
@@ -167,9 +167,9 @@ impl Host for End {
     }
 }
 
-/// Variations of a world.
+/// Variations of a world: link, roles and options.
 pub(crate) struct Setting {
-    /// Links in both directions.
+    /// Configuration of the links in both directions.
     pub(crate) link: LinkConfig,
     /// Seed of all random streams.
     pub(crate) seed: u64,
@@ -179,7 +179,7 @@ pub(crate) struct Setting {
     pub(crate) browser: Settings,
     /// Options of the browser's association.
     pub(crate) association: sctp::AssociationOptions,
-    /// Changes of the server's options.
+    /// Function that varies the server's options.
     pub(crate) server: fn(&mut ServerOptions),
     /// Whether the offer names another key than the browser has.
     pub(crate) wrong_key: bool,
@@ -339,13 +339,13 @@ impl World {
         }
     }
 
-    /// Time passes.
+    /// Runs the simulation for `span`.
     pub(crate) fn run_for(&mut self, span: Duration) {
         let until = self.simulation.now() + span;
         self.simulation.run_until(until).unwrap();
     }
 
-    /// The page acts.
+    /// Lets the page act on its peer at the present time.
     pub(crate) fn browser<R>(&mut self, act: impl FnOnce(&mut Peer<FullAgent>, Instant) -> R) -> R {
         self.simulation.with_host(self.browser, |end, now| match end {
             End::Browser(peer, _) => act(peer, now),
@@ -374,7 +374,7 @@ impl World {
         });
     }
 
-    /// Events of the page.
+    /// Events that the page's peer reported, in order.
     pub(crate) fn told_browser(&self) -> &[PeerEvent] {
         match self.simulation.host(self.browser) {
             End::Browser(_, told) => told,

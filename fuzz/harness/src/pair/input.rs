@@ -6,7 +6,7 @@ use crate::Steps;
 use crate::advice::Number;
 use crate::air::Fate;
 
-/// Input of the target.
+/// Input of the target: two ends and the steps between them.
 #[derive(Arbitrary, Clone, Debug)]
 pub struct Input {
     /// Options of the two ends.
@@ -14,11 +14,11 @@ pub struct Input {
     /// Whether the ends have two addresses each, and so two paths: the lowest bit; the next two,
     /// if both are set: all streams are data channels.
     pub paths: u8,
-    /// Steps of the run.
+    /// Steps of the run, executed in order.
     pub steps: Steps<Step>,
 }
 
-/// Options of an end.
+/// Options of an endpoint and of its association.
 #[derive(Arbitrary, Clone, Debug)]
 pub struct End {
     /// Number of a recovery preset.
@@ -29,7 +29,7 @@ pub struct End {
     pub mtu: u8,
     /// Whether small messages wait for each other.
     pub nagle: bool,
-    /// Whether heartbeats are sent.
+    /// Whether heartbeats are sent on idle paths.
     pub heartbeats: bool,
     /// Chunks that it takes only authenticated, by groups, a bit each; the highest bits say
     /// whether it offers to find out the path MTU, and that something below it protects
@@ -48,40 +48,40 @@ pub struct End {
 pub enum Step {
     /// The application sends a message.
     Send {
-        /// The end.
+        /// End whose application acts, by its lowest bit.
         at: u8,
         /// The message's stream, by the lowest two bits.
         stream: u8,
-        /// Bytes.
+        /// Bytes of user data, reduced to a range of the run.
         size: u16,
-        /// Whether without order.
+        /// Whether the message is sent unordered.
         unordered: bool,
         /// Condition under which it may be given up: mostly never.
         patience: u8,
     },
     /// The application sends a part of a message.
     Part {
-        /// The end.
+        /// End whose application acts, by its lowest bit.
         at: u8,
-        /// The stream concerned.
+        /// Stream of the message, by its lowest bits.
         stream: u8,
-        /// Bytes.
+        /// Bytes of user data, reduced to a range of the run.
         size: u16,
         /// Head of a message that begins: whether without order, and when it may be given up.
         head: [u8; 2],
-        /// One in four ends the message.
+        /// Ends the message if it is 0 modulo 4.
         end: u8,
     },
     /// The application gives a message up of which it sent parts.
     Abandon {
-        /// The end.
+        /// End whose application acts, by its lowest bit.
         at: u8,
-        /// The stream concerned.
+        /// Stream of the message, by its lowest bits.
         stream: u8,
     },
     /// The application lets streams begin again.
     Reset {
-        /// The end.
+        /// End whose application acts, by its lowest bit.
         at: u8,
         /// Side whose streams are reset.
         direction: u8,
@@ -90,12 +90,12 @@ pub enum Step {
     },
     /// The application lets the association begin again.
     ResetAssociation {
-        /// The end.
+        /// End whose application acts, by its lowest bit.
         at: u8,
     },
     /// The application wants more streams.
     AddStreams {
-        /// The end.
+        /// End whose application acts, by its lowest bit.
         at: u8,
         /// Number of streams on which it sends, by the upper four bits, and on which the peer
         /// does, by the lower.
@@ -103,11 +103,11 @@ pub enum Step {
     },
     /// An address comes or goes.
     Address {
-        /// The end.
+        /// End whose application acts, by its lowest bit.
         at: u8,
         /// Selects whether the address is added, deleted or made primary.
         change: u8,
-        /// Number of the path.
+        /// Index of the path, reduced to those that exist.
         path: u8,
     },
     /// A packet under way meets its fate.
@@ -121,85 +121,85 @@ pub enum Step {
     },
     /// Time passes and nothing arrives.
     Pass {
-        /// Milliseconds.
+        /// Time that passes, in milliseconds.
         millis: u16,
     },
     /// Nothing under way or sent meanwhile arrives.
     Blackout {
-        /// Tenths of a second.
+        /// Length of the blackout in tenths of a second.
         tenths: u8,
     },
     /// The network works for some round trips.
     Work {
-        /// Number of round trips.
+        /// Number of round trips, reduced to a few.
         trips: u8,
     },
     /// All packets to one of the two networks are lost, until it works again.
     Network {
-        /// Number of the path.
+        /// Index of the path, reduced to those that exist.
         path: u8,
-        /// One in eight breaks it, the others mend it.
+        /// Breaks the network if it is 0 modulo 8, and mends it otherwise.
         sure: u8,
     },
     /// The application changes the policy.
     Policy {
-        /// The end.
+        /// End whose application acts, by its lowest bit.
         at: u8,
         /// Number of the preset, reduced to those that exist.
         preset: u8,
     },
     /// A policy outside advises recovery.
     Advise {
-        /// The end.
+        /// End whose application acts, by its lowest bit.
         at: u8,
-        /// Contents of the advice.
+        /// Number from which the advice is made.
         what: Number,
     },
     /// The application signs with another key.
     Key {
-        /// The end.
+        /// End whose application acts, by its lowest bit.
         at: u8,
         /// Number of the key: one in 256 is unknown to the other end.
         key: u8,
     },
     /// The application sends a message on a data channel, opens one or closes one.
     Channel {
-        /// The end.
+        /// End whose application acts, by its lowest bit.
         at: u8,
         /// Number of the channel, and what it does.
         which: u8,
-        /// Bytes.
+        /// Bytes of user data, reduced to a range of the run.
         size: u16,
     },
     /// The application sends a message in partial order.
     Order {
-        /// The end.
+        /// End whose application acts, by its lowest bit.
         at: u8,
         /// Messages before it for which it waits, a bit each, the last one the lowest; all bits:
         /// everything.
         after: u8,
-        /// Bytes.
+        /// Bytes of user data, reduced to a range of the run.
         size: u16,
     },
     /// The path takes smaller or larger packets.
     Mtu {
-        /// The end.
+        /// End whose application acts, by its lowest bit.
         at: u8,
         /// Bytes above 576, in steps of 3.
         mtu: u8,
     },
-    /// The application closes.
+    /// The application shuts the association down.
     Shutdown {
-        /// The end.
+        /// End whose application acts, by its lowest bit.
         at: u8,
-        /// One in sixteen does: what comes after it is less worth trying.
+        /// Shuts down only if it is 0 modulo 16, so that most runs go on.
         sure: u8,
     },
-    /// The application gives up.
+    /// The application aborts the association.
     Abort {
-        /// The end.
+        /// End whose application acts, by its lowest bit.
         at: u8,
-        /// One in 64 does.
+        /// Aborts only if it is 0 modulo 64, so that most runs go on.
         sure: u8,
     },
 }

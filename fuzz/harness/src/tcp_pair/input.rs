@@ -6,18 +6,18 @@ use crate::Steps;
 use crate::advice::Number;
 use crate::air::Fate;
 
-/// Input of the target.
+/// Input of the target, which libFuzzer mutates and `arbitrary` reads.
 #[derive(Arbitrary, Clone, Debug)]
 pub struct Input {
     /// Options of the two ends.
     pub ends: [End; 2],
     /// Whether both open: the lowest bit. Whether SYN cookies are all there is: the next.
     pub opening: u8,
-    /// Steps of the run.
+    /// Steps of the run, executed in order.
     pub steps: Steps<Step>,
 }
 
-/// Options of an end.
+/// Options of an endpoint and of its connection.
 #[derive(Arbitrary, Clone, Debug)]
 pub struct End {
     /// Number of a recovery preset.
@@ -36,25 +36,25 @@ pub struct End {
 /// A step of the run. `to` and `at` choose an end by their lowest bit, `which` a segment.
 #[derive(Arbitrary, Clone, Debug)]
 pub enum Step {
-    /// The application sends.
+    /// The application writes bytes.
     Send {
-        /// The end.
+        /// End whose application acts, by its lowest bit.
         at: u8,
-        /// Bytes.
+        /// Bytes of user data, reduced to a range of the run.
         size: u16,
-        /// More, or urgent.
+        /// Whether more follows, and whether the bytes are urgent.
         flags: u8,
     },
-    /// The application reads.
+    /// The application reads bytes.
     Read {
-        /// The end.
+        /// End whose application acts, by its lowest bit.
         at: u8,
-        /// Bytes at most.
+        /// Most bytes to read.
         limit: u16,
     },
     /// The application begins or ceases to read everything at once.
     Deaf {
-        /// The end.
+        /// End whose application acts, by its lowest bit.
         at: u8,
     },
     /// A segment under way meets its fate.
@@ -72,63 +72,63 @@ pub enum Step {
         at: u8,
         /// The segment, by its place among those to the other end.
         which: u8,
-        /// Kind of the error.
+        /// Kind of the ICMP error, reduced to those that exist.
         error: u8,
     },
     /// Time passes and nothing arrives.
     Pass {
-        /// Milliseconds.
+        /// Time that passes, in milliseconds.
         millis: u16,
     },
     /// The network works for some round trips.
     Work {
-        /// Number of round trips.
+        /// Number of round trips, reduced to a few.
         trips: u8,
     },
-    /// The application changes options.
+    /// The application changes options of the connection.
     Options {
-        /// The end.
+        /// End whose application acts, by its lowest bit.
         at: u8,
-        /// No delay, buffers.
+        /// Options that change: no delay, sizes of the buffers.
         change: u8,
     },
     /// The application changes the recovery policy.
     Policy {
-        /// The end.
+        /// End whose application acts, by its lowest bit.
         at: u8,
         /// Number of the preset, reduced to those that exist.
         preset: u8,
-        /// Field of the policy that it sets.
+        /// Index of the changed field, modulo the number of fields.
         field: u8,
         /// Number of the field's value, reduced to those that exist.
         value: u8,
     },
     /// A policy outside advises recovery.
     Advise {
-        /// The end.
+        /// End whose application acts, by its lowest bit.
         at: u8,
-        /// Contents of the advice.
+        /// Number from which the advice is made.
         what: Number,
     },
     /// The application has nothing more to send.
     Shutdown {
-        /// The end.
+        /// End whose application acts, by its lowest bit.
         at: u8,
-        /// One in eight does.
+        /// Shuts down only if it is 0 modulo 8, so that most runs go on.
         sure: u8,
     },
-    /// The application is done.
+    /// The application closes the connection.
     Close {
-        /// The end.
+        /// End whose application acts, by its lowest bit.
         at: u8,
-        /// One in 32 is.
+        /// Closes only if it is 0 modulo 32, so that most runs go on.
         sure: u8,
     },
-    /// The application gives up.
+    /// The application aborts the connection.
     Abort {
-        /// The end.
+        /// End whose application acts, by its lowest bit.
         at: u8,
-        /// One in 64 does.
+        /// Aborts only if it is 0 modulo 64, so that most runs go on.
         sure: u8,
     },
 }

@@ -23,13 +23,13 @@ pub(crate) struct Wanted {
     /// Label of the channel, which says what is sent.
     pub(crate) label: String,
     pub(crate) flows: u32,
-    /// Messages of each flow.
+    /// Number of messages of each flow.
     pub(crate) count: u32,
     pub(crate) duration: Duration,
     pub(crate) loss: Probability,
-    /// One way.
+    /// One-way delay of the link.
     pub(crate) delay: Duration,
-    /// The page sends.
+    /// Whether the page sends and the servers count.
     pub(crate) up: bool,
 }
 
@@ -191,7 +191,7 @@ impl Host {
         Ok((Host { sides, wanted, tcp, done }, is_done))
     }
 
-    /// Address of the page.
+    /// Address of the page, with what it is to do as its query.
     pub(crate) fn url(&self) -> Outcome<String> {
         let servers: Vec<String> = (0..self.sides.len()).map(|side| side.to_string()).collect();
         let Wanted { label, flows, up, .. } = &self.wanted;
@@ -201,7 +201,7 @@ impl Host {
         Ok(format!("http://{at}/?servers={servers}&flows={flows}&label={label}{up}"))
     }
 
-    /// Serves for ever.
+    /// Accepts connections of the browser until it is dropped.
     pub(crate) async fn run(self) -> Outcome<()> {
         let host = Arc::new(self);
         loop {

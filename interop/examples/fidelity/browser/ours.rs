@@ -18,7 +18,7 @@ pub(crate) type Pairs = Vec<(f64, f64)>;
 /// Arrivals on each connection that is done.
 type Arrived = Arc<Mutex<Vec<Pairs>>>;
 
-/// Task of a server.
+/// Task of a server: to send, or to count.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Work {
     /// Sends what a channel asks for.
@@ -27,7 +27,7 @@ pub(crate) enum Work {
     Count { at_once: bool },
 }
 
-/// A running server.
+/// A running server of ours, with the arrivals that it counts.
 pub(crate) struct Ours {
     listener: Listener,
     arrived: Arrived,
@@ -54,7 +54,7 @@ impl Ours {
         Ok(Ours { listener, arrived })
     }
 
-    /// Address of the server.
+    /// Address at which the server receives datagrams.
     pub(crate) fn local_addr(&self) -> SocketAddr {
         self.listener.local_addr()
     }

@@ -13,12 +13,12 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 const PATIENCE: Duration = Duration::from_secs(60);
 const SIZES: [usize; 5] = [1, 100, 1200, 16000, 65535];
 
-/// A kind of channel.
+/// A kind of channel, by its properties in DCEP (RFC 8832).
 pub struct Kind {
     pub label: &'static str,
     pub ordered: bool,
     pub max_retransmits: Option<u16>,
-    /// Milliseconds.
+    /// Life time of a message in milliseconds, if it is limited.
     pub max_life_time: Option<u16>,
 }
 
@@ -37,7 +37,7 @@ pub struct Message {
     pub data: Vec<u8>,
 }
 
-/// Event of a client.
+/// Event of a client, whatever its library.
 #[derive(Debug)]
 pub enum Told {
     Opened(usize),
@@ -66,7 +66,7 @@ pub async fn offered(server: SocketAddr) -> Result<(String, TcpStream)> {
     Ok((offer, stream))
 }
 
-/// Leaves the answer.
+/// Leaves the answer at the server's socket, and closes it.
 pub async fn leave(mut stream: TcpStream, answer: &str) -> Result<()> {
     stream.write_all(answer.as_bytes()).await?;
     Ok(stream.shutdown().await?)

@@ -8,9 +8,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub struct Order {
     /// Time from one to the next.
     pub interval: Duration,
-    /// Bytes of each.
+    /// Bytes of each message.
     pub size: usize,
-    /// Number of messages.
+    /// Number of messages to send.
     pub count: u32,
 }
 
@@ -33,7 +33,7 @@ impl Order {
     }
 }
 
-/// Microseconds since 1970.
+/// Microseconds since 1970, by the system's clock.
 pub fn now_micros() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     now.as_micros() as u64

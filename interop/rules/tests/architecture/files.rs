@@ -86,7 +86,7 @@ impl Crate {
         self.sources.keys().filter(|module| !module.is_empty()).count()
     }
 
-    /// Dependencies between files.
+    /// Dependencies between files: for each module those that it uses.
     pub(crate) fn uses(&self) -> Uses {
         let files = self.sources.iter().filter(|(module, _)| !module.is_empty());
         files.map(|(module, source)| (module.clone(), self.used(module, source))).collect()

@@ -5,7 +5,7 @@
 pub(crate) enum Kind {
     /// A doc comment or a docstring.
     Doc,
-    /// Any other comment.
+    /// A comment that documents no item.
     Comment,
     /// A literal text, without the code inside of a template.
     Text,

@@ -15,7 +15,7 @@ pub(crate) struct Path {
     pub(crate) from: Module,
     /// Whether `crate`, `self` or `super` named that module.
     pub(crate) anchored: bool,
-    /// The names behind it.
+    /// Names behind that module, from left to right.
     pub(crate) names: Vec<String>,
 }
 

@@ -59,7 +59,7 @@ pub struct Taken {
     pub associations: usize,
     /// ABORTs: attempts that the server refused, and associations that it ended.
     pub refused: usize,
-    /// Packets sent.
+    /// Number of packets that the hostile client sent.
     pub packets: u64,
 }
 
@@ -71,7 +71,7 @@ struct Member {
     sent: u32,
 }
 
-/// The hostile client.
+/// The hostile client, which may have any number of associations.
 pub(super) struct Foe {
     socket: UdpSocket,
     members: BTreeMap<u16, Member>,
@@ -280,7 +280,7 @@ fn unfinished(index: u32) -> Data<&'static [u8]> {
     }
 }
 
-/// A whole message.
+/// DATA chunk of a whole message, with the TSN and SSN of its index.
 fn whole(index: u32) -> Data<&'static [u8]> {
     data(index, index as u16, DataFlags::WHOLE)
 }

@@ -12,7 +12,7 @@ pub struct Crossing {
     pub at: Duration,
     /// The IP packet (of IPv4, without options), its checksum of SCTP or TCP cleared.
     pub packet: Vec<u8>,
-    /// Whether it never arrived.
+    /// Whether it never arrived at the other end.
     pub lost: bool,
 }
 

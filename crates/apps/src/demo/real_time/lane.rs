@@ -134,7 +134,7 @@ impl Lane {
         self.record.as_ref().map(Record::live)
     }
 
-    /// Results of the policy.
+    /// Results of the policy, after the steps that wait were taken.
     pub(super) fn results(&mut self, setting: &Setting) -> Results {
         self.take_steps(setting, Instant::FAR_FUTURE);
         let offered = self.emulator.statistics().up.link.offered;

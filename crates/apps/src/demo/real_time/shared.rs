@@ -39,7 +39,7 @@ impl Shared {
         })
     }
 
-    /// All flows are up.
+    /// Notes the flows once all associations are up.
     pub(super) fn begin(&self, flows: Vec<Flow>) {
         // There is one beginning.
         let _ = self.flows.set(flows);
@@ -59,7 +59,7 @@ impl Shared {
         self.steps.add(at, flow, What::Accepted(message));
     }
 
-    /// All messages were due.
+    /// Notes that the last message was due.
     pub(super) fn on_all_sent(&self) {
         self.sent_all.store(true, Ordering::Relaxed);
     }

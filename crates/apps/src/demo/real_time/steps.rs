@@ -20,7 +20,7 @@ pub(super) struct Step {
 /// Steps of the same time take place in the order of the variants.
 #[derive(Clone, Debug)]
 pub(super) enum What {
-    /// A message was due.
+    /// A message was due, whether or not there was room for it.
     Due(DueMessage),
     /// The association took a message.
     Accepted(DueMessage),
@@ -28,7 +28,7 @@ pub(super) enum What {
     Recovery(TimedEvent),
     /// A packet came to the link, which loses it or lets it arrive.
     Sent(Passed, bool),
-    /// A packet arrived.
+    /// A packet that the link did not lose arrived.
     Arrived(Passed),
     /// A message of this index and size reached the application.
     Delivered(u64, usize),

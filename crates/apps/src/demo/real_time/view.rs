@@ -14,7 +14,7 @@ const LATEST: &str = "latest messages";
 /// Space between the numbers and the latest messages.
 const GAP: &str = "  ";
 
-/// The state of things.
+/// State of all policies at one time, for the screen.
 #[derive(Clone, Debug)]
 pub struct LiveView {
     /// Time since the first message could be due.
@@ -29,18 +29,18 @@ pub struct LiveView {
     pub news: Vec<String>,
 }
 
-/// The state of one policy.
+/// Latest numbers of one policy, for the screen.
 #[derive(Clone, Debug)]
 pub struct LivePolicy {
-    /// Name in reports.
+    /// Name in reports: a preset, with what is changed of it.
     pub name: String,
-    /// Messages that were due.
+    /// Messages that were due until now.
     pub sent: u64,
     /// Messages that reached the application.
     pub delivered: u64,
-    /// Chunks sent again.
+    /// Chunks retransmitted until now.
     pub retransmissions: u64,
-    /// One-way latency so far.
+    /// One-way latency of the messages delivered so far; none before the first.
     pub latency: Option<LatencySummary>,
     /// One-way latency of the messages delivered last, the oldest first.
     pub recent: Vec<Duration>,

@@ -25,7 +25,7 @@ pub struct Applied {
     process: Child,
     /// While this is open, the process holds the rules.
     nft: Option<ChildStdin>,
-    /// Output of nft.
+    /// Output of nft, in which it confirms or refuses.
     said: BufReader<PipeReader>,
 }
 

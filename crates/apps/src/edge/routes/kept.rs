@@ -17,7 +17,7 @@ pub(in super::super) struct Kept {
     /// Task that applies the rules again. If its result is not taken, dropping it takes the rules
     /// back.
     renewing: Option<JoinHandle<Result<Applied, RouteError>>>,
-    /// The last attempt failed.
+    /// Whether the last attempt to apply the rules again failed.
     failed: bool,
 }
 

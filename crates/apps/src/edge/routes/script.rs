@@ -26,7 +26,7 @@ impl fmt::Display for Pair {
 pub(super) struct Family {
     /// An address of the edge: where the device's network is.
     gateway: IpAddr,
-    /// The services' ports.
+    /// TCP ports of the services, which the rules match.
     pub(super) ports: BTreeSet<u16>,
     /// Matches packets of clients by where they come in.
     from: String,

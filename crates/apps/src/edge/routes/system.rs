@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// A system, to ask.
+/// Questions to the operating system, which tests answer themselves.
 pub(super) trait System {
     /// Names of the network interfaces.
     fn interfaces(&self) -> Vec<String>;

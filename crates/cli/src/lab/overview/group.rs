@@ -27,7 +27,7 @@ struct Head {
 #[derive(Debug, Default)]
 pub(super) struct Group {
     pub(super) keys: Labels,
-    /// Values of that key.
+    /// Values of the key by which the columns differ.
     columns: Vec<String>,
     heads: Vec<Head>,
     /// Numbers by row and column.
@@ -152,7 +152,7 @@ impl Group {
         (shown.len(), table.lines())
     }
 
-    /// The name of a column, and its numbers in these rows.
+    /// The column's heading, then its cells; `-` stands for a missing number.
     fn cells<'a>(&'a self, column: usize, rows: &'a [usize]) -> impl Iterator<Item = &'a str> {
         let cell = move |row: &usize| self.cells.get(&(*row, column)).map_or("-", String::as_str);
         std::iter::once(self.columns[column].as_str()).chain(rows.iter().map(cell))

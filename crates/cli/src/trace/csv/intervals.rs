@@ -17,7 +17,7 @@ const SETTLED: Duration = Duration::from_secs(60);
 
 const COUNTS: &str = "intervals.csv.part";
 
-/// Counts of an interval.
+/// Counts of one stream in an interval of time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Interval {
     packets: u64,
@@ -123,7 +123,7 @@ const COLUMNS: [Column; 19] = [
     ("lost_ranges_share_of_stream", |it| share(it.interval.lost_ranges, it.whole.ranges)),
 ];
 
-/// The list of intervals.
+/// Writer of the list of intervals, which are complete only once the last packet's fate is known.
 pub(super) struct Intervals {
     folder: PathBuf,
     counts: List,
@@ -184,7 +184,7 @@ impl Intervals {
         }
     }
 
-    /// Writes the list.
+    /// Writes the list from the counts and the sums of whole streams.
     pub(super) fn finish(mut self) -> Result<(), String> {
         self.settle(Duration::MAX);
         self.counts.finish()?;

@@ -61,7 +61,7 @@ impl Segments {
         joinable(&self.transmits, &self.buffer)
     }
 
-    /// The byte at `at` in the header of the segment with this index.
+    /// A byte `at` bytes behind the beginning of a segment, to change it.
     fn header_byte(&mut self, index: usize, at: usize) -> &mut u8 {
         let start: usize = self.transmits[..index].iter().map(|transmit| transmit.size).sum();
         &mut self.buffer[start + at]

@@ -16,13 +16,13 @@ pub struct Number<'a> {
     pub cells: &'a Cells,
     /// The measure with its labels.
     pub measure: &'a str,
-    /// Group of flows.
+    /// Group of flows; everything that has the measure unless given.
     pub of: Option<&'a str>,
-    /// The number is the ratio to that of these flows,
+    /// Flows of the number to divide by: the number is then a ratio.
     pub over: Option<&'a str>,
-    /// of this other measure,
+    /// Measure of the number to divide by, where it is another.
     pub over_measure: Option<&'a str>,
-    /// in these cells.
+    /// Cells of the number to divide by; keys that are missing here are equal on both sides.
     pub versus: Option<&'a Cells>,
     /// The number is the difference to these cells.
     pub minus: Option<&'a Cells>,
@@ -49,7 +49,7 @@ impl Number<'_> {
         matches(self.minus.or(self.versus).unwrap_or(self.cells), cell)
     }
 
-    /// All keys that the number names, with their values.
+    /// Keys and values of `where`, `versus` and `minus`.
     pub(super) fn keys(&self) -> impl Iterator<Item = (&String, &toml::Value)> {
         self.cells
             .iter()
@@ -57,7 +57,7 @@ impl Number<'_> {
     }
 }
 
-/// Whether a cell has these values.
+/// Whether a cell agrees with all wanted values, compared as text.
 pub(in crate::plan) fn matches(wanted: &Cells, cell: &[(String, String)]) -> bool {
     wanted.iter().all(|(key, value)| {
         cell.iter().any(|(have, text)| have == key && *text == value_text(value))
@@ -69,13 +69,13 @@ pub(in crate::plan) fn matches(wanted: &Cells, cell: &[(String, String)]) -> boo
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Than {
-    /// Other cells.
+    /// Cells of the number to compare with; the same unless given.
     #[serde(default, rename = "where")]
     pub cells: Option<Cells>,
-    /// Measure with its labels.
+    /// Measure with its labels; the same unless given.
     #[serde(default)]
     pub measure: Option<String>,
-    /// Group of flows.
+    /// Group of flows; the same unless given.
     #[serde(default)]
     pub of: Option<String>,
     /// Group of flows to divide by.
@@ -84,10 +84,10 @@ pub struct Than {
     /// Another measure to divide by.
     #[serde(default)]
     pub over_measure: Option<String>,
-    /// Cells to divide by.
+    /// Cells of the number to divide by.
     #[serde(default)]
     pub versus: Option<Cells>,
-    /// Cells to subtract.
+    /// Cells of the number to subtract.
     #[serde(default)]
     pub minus: Option<Cells>,
 }

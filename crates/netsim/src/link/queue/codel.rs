@@ -1,4 +1,4 @@
-//! Controlled delay.
+//! CoDel (RFC 8289): drops by the time that packets have waited.
 
 use std::collections::VecDeque;
 

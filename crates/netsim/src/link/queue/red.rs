@@ -1,4 +1,4 @@
-//! Random early detection.
+//! Random early detection: drops by the average length of the queue.
 
 use base::{Probability, Rate};
 
@@ -34,7 +34,7 @@ pub struct Red {
 /// Unit of a queue's length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RedUnit {
-    /// Thresholds in packets.
+    /// Thresholds in packets of any size.
     Packets,
     /// Thresholds in bytes on the wire.
     Bytes,
@@ -183,7 +183,7 @@ mod tests {
         Traffic { packets, bytes: packets * 1_000 }
     }
 
-    /// One whose average is the queue that a packet finds.
+    /// Parameters whose average is the queue that a packet finds.
     fn at_once() -> Red {
         Red { weight: 1.0, ..Red::between(RedUnit::Packets, 5, 15) }
     }

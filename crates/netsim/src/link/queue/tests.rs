@@ -15,7 +15,7 @@ impl LinkPacket for Numbered {
     fn mark_congestion(&mut self) {
         self.1.mark_congestion();
     }
-    /// Thousands are flows.
+    /// Number of thousands: a flow is a range of 1,000 numbers.
     fn flow(&self, key: &HashKey) -> u64 {
         key.hash(&(self.0 / 1_000).to_be_bytes())
     }

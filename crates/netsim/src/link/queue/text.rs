@@ -1,4 +1,4 @@
-//! Text form of queues.
+//! Queues as plans and options write them, such as `100p` or `codel`.
 
 use core::str::FromStr;
 

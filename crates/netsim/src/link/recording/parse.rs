@@ -1,4 +1,4 @@
-//! Recordings as files.
+//! Recordings of links as text files: opportunities, delays and losses.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! The association's tag among those that the script offered. Packets within the association carry
 //! it, whatever INITs came later (RFC 9260, sections 5.2.1, 5.2.2 and 8.5).
 
-/// Chunk types.
+/// Chunk types that bear on the tag (RFC 9260, section 3.2).
 const INIT: u8 = 1;
 const INIT_ACK: u8 = 2;
 const ABORT: u8 = 6;

@@ -10,7 +10,7 @@ use sha2::Sha256;
 use crate::element::split;
 use crate::mapping::Side;
 
-/// Chunk types.
+/// Chunk types that authentication concerns (RFC 9260, section 3.2; RFC 4895, section 4.1).
 const INIT: u8 = 1;
 const INIT_ACK: u8 = 2;
 const AUTH: u8 = 15;

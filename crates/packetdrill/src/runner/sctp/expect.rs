@@ -14,7 +14,7 @@ use crate::stop::Stop;
 
 const HEADER: usize = 12;
 
-/// Chunk types.
+/// Chunk types by which packets are told apart (RFC 9260, section 3.2).
 const INIT: u8 = 1;
 const INIT_ACK: u8 = 2;
 const COOKIE_ACK: u8 = 11;
@@ -281,7 +281,7 @@ impl Sctp {
     }
 }
 
-/// A packet as text.
+/// Text of a packet in the script's language, for a message.
 pub(super) fn show(party: &Sctp, packet: &Emitted) -> String {
     let without = packet.bytes.get(8..HEADER) == Some(&[0; 4]);
     let checksum = if without { Checksum::Zero } else { Checksum::Good };

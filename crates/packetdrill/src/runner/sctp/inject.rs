@@ -10,7 +10,7 @@ use crate::script::{Checksum, Content, Packet, SctpBody, SctpPacket};
 use crate::sockets::PORT;
 use crate::stop::Stop;
 
-/// Chunk type of AUTH.
+/// Chunk type of AUTH (RFC 4895, section 4.1).
 const AUTH: u16 = 15;
 
 /// Tag in packets to a stack that has none yet.

@@ -10,7 +10,7 @@ use crate::script::{Number, Segment, TcpOption};
 use crate::sockets::Emitted;
 use crate::sockets::tcp::stack_byte;
 
-/// Pattern of a segment.
+/// Pattern of a segment, from a line of the script.
 pub(super) struct Pattern<'a> {
     pub(super) segment: &'a Segment,
     pub(super) ecn: Option<&'a str>,
@@ -253,7 +253,7 @@ impl Tcp {
     }
 }
 
-/// A packet as text.
+/// Text of a packet in the script's language, for a message.
 pub(super) fn show_packet(party: &Tcp, packet: &Emitted) -> String {
     match WireSegment::parse(&packet.bytes, (packet.local, packet.remote)) {
         Ok(segment) => party.show_segment(&segment),

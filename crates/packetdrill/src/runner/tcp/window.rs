@@ -41,7 +41,7 @@ impl Promise {
         }
     }
 
-    /// Shift of a segment's window.
+    /// Shift that applies to a segment's window field: 0 for a SYN.
     pub(super) fn shift_of(&self, found: &WireSegment) -> u32 {
         if found.flags & wire::SYN != 0 { 0 } else { self.shift }
     }

@@ -18,7 +18,7 @@ pub(super) const PSH: u16 = 8;
 pub(super) const ACK: u16 = 16;
 pub(super) const ECE: u16 = 64;
 
-/// A segment with the numbers on the wire.
+/// Fields of a segment as received, before the numbers are translated for the script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct WireSegment {
     pub(super) source: u16,

@@ -93,7 +93,7 @@ impl Sockets {
     }
 }
 
-/// Change by an option.
+/// Action that an option of authentication stands for.
 enum Change {
     Set(KeyId, Bytes),
     Activate(KeyId),

@@ -22,7 +22,7 @@ const PARAM: [(&str, &str); 8] = [
     ("sinfo_cumtsn", ""),
 ];
 
-/// Policies of SCTP_DEFAULT_PRINFO.
+/// Policies of SCTP_DEFAULT_PRINFO (RFC 7496), by their numbers.
 const POLICIES: [&str; 4] =
     ["SCTP_PR_SCTP_NONE", "SCTP_PR_SCTP_TTL", "SCTP_PR_SCTP_RTX", "SCTP_PR_SCTP_PRIO"];
 

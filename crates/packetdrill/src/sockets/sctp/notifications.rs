@@ -28,7 +28,7 @@ pub(super) const SEND_FAILED: &str = "SCTP_SEND_FAILED";
 pub(super) const SEND_FAILED_EVENT: &str = "SCTP_SEND_FAILED_EVENT";
 const AUTHENTICATION: &str = "SCTP_AUTHENTICATION_EVENT";
 
-/// Supported kinds of notifications.
+/// Kinds of notifications that a script can subscribe to.
 const KINDS: [&str; 11] = [
     STREAM_RESET,
     ASSOC_RESET,
@@ -355,7 +355,7 @@ pub(super) fn subscribe_all(
     Ok(())
 }
 
-/// Value of getsockopt(SCTP_EVENTS).
+/// Value of getsockopt(SCTP_EVENTS): a flag for each kind of notification.
 pub(super) fn subscriptions(wanted: &BTreeSet<&'static str>, data_io: bool) -> Output {
     let is_on = |kind: Option<&str>| kind.is_some_and(|kind| wanted.contains(kind));
     let on = EVENTS.iter().map(|(field, kind)| (*field, Output::Number(is_on(*kind).into())));

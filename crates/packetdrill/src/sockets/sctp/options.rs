@@ -1,4 +1,4 @@
-//! getsockopt() and setsockopt().
+//! Calls of getsockopt() and setsockopt() on sockets of TCP.
 
 use crate::sockets::Options;
 use crate::sockets::arguments::{Numbers, numbers, part, single};

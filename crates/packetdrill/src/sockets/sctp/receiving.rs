@@ -21,11 +21,11 @@ const SNDRCV_LENGTHS: &[i64] = &[140, 44, 48];
 /// Information about received messages that an application asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Wants {
-    /// SCTP_RECVRCVINFO.
+    /// Whether SCTP_RECVRCVINFO is set: information about the message (RFC 6458, section 5.3.5).
     pub(super) info: bool,
-    /// SCTP_RECVNXTINFO.
+    /// Whether SCTP_RECVNXTINFO is set: information about the next message (section 5.3.6).
     pub(super) next: bool,
-    /// sctp_data_io_event of SCTP_EVENTS.
+    /// Whether sctp_data_io_event of SCTP_EVENTS is set (section 5.3.2).
     pub(super) data_io: bool,
     /// SCTP_USE_EXT_RCVINFO: information about the next message (section 5.3.3).
     pub(super) extended: bool,
@@ -36,9 +36,9 @@ pub(super) struct Incoming<'a> {
     pub(super) message: &'a Message,
     /// Id of its association, on one-to-many sockets.
     pub(super) association: Option<i64>,
-    /// Value of SCTP_CONTEXT.
+    /// Value of SCTP_CONTEXT, which is returned with each message.
     pub(super) context: i64,
-    /// Number of bytes read.
+    /// Number of bytes that the call read.
     pub(super) read: usize,
     /// Whether the message was read completely.
     pub(super) whole: bool,
@@ -78,12 +78,12 @@ impl Incoming<'_> {
         self.cumulative.map_or(Output::Unsupported("a cumulative TSN"), |tsn| Output::Tsn(tsn.0))
     }
 
-    /// struct sctp_sndrcvinfo (section 5.3.2).
+    /// Fields of `struct sctp_sndrcvinfo` (section 5.3.2).
     fn sndrcv(&self) -> Fields {
         self.with_association(self.sndrcv_but("sinfo_timetolive"), "sinfo_assoc_id")
     }
 
-    /// struct sctp_extrcvinfo (section 5.3.3).
+    /// Fields of `struct sctp_extrcvinfo` (section 5.3.3).
     fn extrcv(&self) -> Fields {
         let mut fields = self.sndrcv_but("sinfo_pr_value");
         let flags = match self.next {
@@ -121,7 +121,7 @@ impl Incoming<'_> {
         ]
     }
 
-    /// struct sctp_rcvinfo (section 5.3.5).
+    /// Fields of `struct sctp_rcvinfo` (section 5.3.5).
     fn rcvinfo(&self) -> Fields {
         let message = self.message;
         let fields = vec![
@@ -136,8 +136,8 @@ impl Incoming<'_> {
         self.with_association(fields, "rcv_assoc_id")
     }
 
-    /// struct sctp_nxtinfo (section 5.3.6), if there is a next message. Messages are delivered
-    /// whole.
+    /// Fields of `struct sctp_nxtinfo` (section 5.3.6), if there is a next message. Messages are
+    /// delivered whole.
     fn nxtinfo(&self) -> Option<Fields> {
         let next = self.next?;
         let names: &[&str] =

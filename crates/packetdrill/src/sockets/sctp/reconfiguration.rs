@@ -28,7 +28,7 @@ pub(super) fn enable(options: &mut sctp::AssociationOptions, numbers: &Numbers<'
     Some(())
 }
 
-/// Value of getsockopt(SCTP_ENABLE_STREAM_RESET).
+/// Value of getsockopt(SCTP_ENABLE_STREAM_RESET): a bit for each kind of request.
 pub(super) fn enabled(policy: ReconfigurationPolicy) -> Output {
     let bit = |is_set, bit| if is_set { bit } else { 0 };
     let value = bit(policy.reset_streams, RESET_STREAM_REQUEST)

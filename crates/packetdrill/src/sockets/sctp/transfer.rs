@@ -1,4 +1,4 @@
-//! Calls that carry messages.
+//! Calls that carry messages: write(), sendmsg(), read() and their like.
 
 use crate::sockets::Transfer;
 use crate::sockets::arguments::{integer, part, refuse_contents};

@@ -39,7 +39,7 @@ impl Messages {
         });
     }
 
-    /// A message was abandoned.
+    /// Removes an abandoned message; returns the notifications of its failure.
     pub(super) fn give_up(&mut self, abandoned: &Abandoned) -> Vec<Notification> {
         let is_it = |message: &Accepted| {
             (message.stream, message.context) == (abandoned.stream.0, abandoned.context)

@@ -26,7 +26,7 @@ struct Chunk<'a> {
     unordered: bool,
     begins: bool,
     ends: bool,
-    /// SSN or message identifier.
+    /// SSN of DATA, message identifier of I-DATA.
     number: u32,
     /// Number of the fragment, of I-DATA.
     fragment: Option<u32>,
@@ -129,7 +129,7 @@ impl UserData {
 /// Chunk type of RE-CONFIG, after which SSNs may restart (RFC 6525).
 const RECONFIG: u8 = 130;
 
-/// The byte at `offset` of message number `message`.
+/// User data at a place in a message, a hash of both, so that a wrong place shows.
 fn message_byte(message: u32, offset: usize) -> u8 {
     let place =
         message.wrapping_mul(0x9e37_79b1).wrapping_add((offset as u32).wrapping_mul(0x85eb_ca77));

@@ -1,4 +1,4 @@
-//! getsockopt() and setsockopt().
+//! Calls of getsockopt() and setsockopt() on sockets of SCTP.
 
 use crate::sockets::Options;
 use crate::sockets::arguments::{numbers, single};
@@ -147,7 +147,7 @@ fn unsupported(call: &str, name: &str) -> Stop {
     Stop::skip(format!("{call}({name}) is not supported"))
 }
 
-/// Sets a numeric option.
+/// Sets a numeric option of a connection; an unknown one skips the script.
 fn change(options: &mut ConnectionOptions, name: &str, value: i64) -> Result<(), Stop> {
     let unsigned = u64::try_from(value).map_err(|_| unsupported("setsockopt", name))?;
     let size = usize::try_from(unsigned).unwrap_or(usize::MAX).min(1 << 30);

@@ -1,4 +1,4 @@
-//! Calls that carry messages.
+//! Calls that carry messages, to and from the application.
 
 use base::Instant;
 use bytes::Bytes;

@@ -293,7 +293,7 @@ impl Interleaved {
         if beyond { Err(Violation::BeyondLastFragment) } else { Ok(()) }
     }
 
-    /// Keeps a fragment.
+    /// Keeps a fragment of a message that is not whole.
     fn keep(
         &mut self,
         inbox: &mut Inbox,

@@ -6,7 +6,7 @@ use super::super::message::{MessageKey, Queued};
 use super::super::send_options::Abandoned;
 use crate::wire::ids::StreamId;
 
-/// An incomplete message.
+/// State of a message that is given in parts and not complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Open {
     /// The message is queued or partly sent.

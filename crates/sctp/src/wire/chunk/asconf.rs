@@ -43,7 +43,7 @@ pub struct Asconf<P> {
 /// iterates over [`AddressAnswer`]. A request without an answer succeeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AsconfAck<P> {
-    /// Serial number of the ASCONF.
+    /// Serial number that the ASCONF had, by which it is found.
     pub serial: AsconfSerial,
     /// Results of the ASCONF's requests.
     pub answers: P,

@@ -43,7 +43,7 @@ impl<'a> HeartbeatAck<'a> {
     }
 }
 
-/// The value of the one parameter.
+/// Heartbeat Info, the only parameter (RFC 9260, section 3.3.5); an error if it is missing.
 fn parse_info(raw: RawChunk<'_>) -> Result<&[u8], ParseError> {
     match TlvIter::new(raw.value(), Item::Parameter).next().transpose()? {
         Some(tlv) if tlv.head == ParameterType::HEARTBEAT_INFO.0 => Ok(tlv.value()),

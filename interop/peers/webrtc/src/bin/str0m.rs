@@ -35,7 +35,7 @@ async fn main() -> Result<()> {
     .await
 }
 
-/// Messages under way.
+/// Messages under way on a channel, and when the next is due.
 struct Sending {
     channel: ChannelId,
     order: Order,
@@ -43,7 +43,7 @@ struct Sending {
     due: Instant,
 }
 
-/// Application of a connection.
+/// Application of a connection, which its loop calls.
 trait Application {
     fn on_event(&mut self, rtc: &mut Rtc, event: Event) -> Result<()>;
 

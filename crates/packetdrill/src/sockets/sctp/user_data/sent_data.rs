@@ -10,7 +10,7 @@ pub(super) struct SentData {
     written: Vec<Written>,
     /// Whether the first byte of each message was sent.
     begun: Vec<bool>,
-    /// Contents of each TSN.
+    /// Contents of each chunk by its TSN.
     by_tsn: BTreeMap<u32, Piece>,
     /// Continuation of each message in I-DATA: next fragment and offset, by stream, order and
     /// message identifier.
@@ -32,7 +32,7 @@ impl Piece {
 }
 
 impl SentData {
-    /// Number of written messages.
+    /// Number of messages that the application has written.
     pub(super) fn written(&self) -> u32 {
         self.written.len() as u32
     }
@@ -120,7 +120,7 @@ impl SentData {
     }
 }
 
-/// Whether bytes are those of a message from `offset` on.
+/// Whether bytes are the user data that [`message_byte`] gives from there on.
 fn is_of(message: usize, offset: usize, bytes: &[u8]) -> bool {
     let mut bytes = (offset..).zip(bytes);
     bytes.all(|(offset, byte)| message_byte(message as u32, offset) == *byte)

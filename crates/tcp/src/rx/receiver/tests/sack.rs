@@ -13,12 +13,12 @@ fn acknowledged(segments: &[Range<u64>]) -> Vec<(u64, Vec<Range<u64>>)> {
     segments.iter().map(acknowledge).collect()
 }
 
-/// Beginning of segment `n`.
+/// Offset of the first byte of segment `n`.
 fn edge(n: u64) -> u64 {
     1 + 500 * n
 }
 
-/// Segment `n`.
+/// Offsets of segment `n`, of 500 bytes.
 fn nth(n: u64) -> Range<u64> {
     edge(n)..edge(n + 1)
 }

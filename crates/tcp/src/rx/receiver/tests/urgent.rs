@@ -1,4 +1,4 @@
-//! Urgent data (RFC 6093).
+//! Urgent data (RFC 6093), in order and out of band.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Duplicate acknowledgements without SACK.
+//! Duplicate acknowledgements without SACK, as NewReno counts them.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! A closed window.
+//! A closed window: probes, and their end.
 
 use super::*;
 use crate::tx::WindowProbe;
