@@ -1,10 +1,10 @@
 //! RACK and tail loss probes (RFC 8985) with SACK.
 
 use base::Duration;
-use recovery::RecoveryPolicy;
+use recovery::{PathId, RecoveryPolicy};
 use recovery::policy::TimeoutResends;
 
-use crate::line::{Line, plain};
+use crate::line::{Line, MSS, plain};
 
 fn policy() -> RecoveryPolicy {
     let mut policy = plain();
@@ -153,4 +153,103 @@ fn a_timeout_takes_for_lost_only_what_had_time_enough() {
         assert_eq!(line.ack(1250, 1, &[2..3]), []);
         assert_eq!(line.ack(1300, 3, &[]), []);
     }
+}
+
+#[test]
+fn in_recovery_a_single_report_is_enough_where_nothing_was_ever_reordered() {
+    let mut line = Line::new(policy(), 10);
+    line.send(0, 4);
+    line.send(90, 2);
+    assert_eq!(line.ack(100, 0, &[1..4]), [(100, 0, true)]);
+    // The retransmission took 100 ms, and the fifth segment has had 110: no quarter on top.
+    assert_eq!(line.ack(200, 4, &[5..6]), [(200, 4, true)]);
+}
+
+#[test]
+fn duplicate_reports_widen_the_window_up_to_the_smoothed_round_trip() {
+    let mut line = Line::new(policy(), 10);
+    let mut lost_after = Vec::new();
+    for round in 0..6 {
+        let (start, first) = (1000 * round, 2 * round);
+        line.recovery.restart_window(PathId::FIRST, 10 * MSS);
+        line.send(start, 1);
+        line.send(start + 10, 1);
+        assert_eq!(line.ack(start + 110, first, &[first + 1..first + 2]), []);
+        lost_after.extend(line.wait(start + 300).iter().map(|left| left.0 - start));
+        line.ack(start + 310, first + 2, &[]);
+        line.twice(first..first + 1).ack(start + 400, first + 2, &[]);
+    }
+    assert_eq!(lost_after, [125, 150, 175, 200, 200, 200]);
+}
+
+#[test]
+fn sixteen_recoveries_without_a_duplicate_report_narrow_the_window_again() {
+    let lost_after = |recoveries: u64| {
+        let mut line = Line::new(policy(), 10);
+        line.send(0, 1);
+        line.send(10, 1);
+        line.ack(110, 0, &[1..2]);
+        line.wait(125);
+        line.ack(126, 2, &[]);
+        line.twice(0..1).ack(225, 2, &[]);
+        for round in 0..recoveries {
+            let (start, first) = (1000 * (round + 1), 2 + 4 * round);
+            line.recovery.restart_window(PathId::FIRST, 10 * MSS);
+            line.send(start, 4);
+            let left = line.ack(start + 100, first, &[first + 1..first + 4]);
+            assert_eq!(left, [(start + 100, first, true)]);
+            line.ack(start + 200, first + 4, &[]);
+        }
+        let (start, first) = (1000 * (recoveries + 1), 2 + 4 * recoveries);
+        line.send(start, 1);
+        line.send(start + 10, 1);
+        assert_eq!(line.ack(start + 110, first, &[first + 1..first + 2]), []);
+        line.wait(start + 300)[0].0 - start
+    };
+    assert_eq!([15, 16].map(lost_after), [150, 125]);
+}
+
+#[test]
+fn an_acknowledgement_too_soon_after_a_retransmission_says_nothing_of_what_left_before() {
+    let mut line = Line::new(policy(), 10);
+    line.send(0, 1);
+    line.send(10, 1);
+    line.ack(110, 0, &[1..2]);
+    line.send(120, 1);
+    assert_eq!(line.wait(125), [(125, 0, true)]);
+    // The original arrived after all, 5 ms after it was sent again: the third segment, sent before
+    // that, is no later than it should be.
+    assert_eq!(line.ack(130, 2, &[]), []);
+    assert_eq!(line.wait(220), []);
+    assert_eq!(line.ack(220, 3, &[]), []);
+}
+
+#[test]
+fn a_probe_leaves_no_later_than_the_retransmission_timer_would_expire() {
+    let mut policy = policy();
+    policy.rto.min = Duration::from_millis(10);
+    let mut line = Line::new(policy, 10);
+    line.send(0, 1);
+    // Two round trips and the peer's delay are 400 ms, the timeout is 250 ms.
+    assert_eq!(line.wait(250), [(250, 0, true)]);
+    assert_eq!((line.recovery.stats().probes, line.recovery.stats().timeouts), (1, 0));
+}
+
+#[test]
+fn no_probe_follows_another_without_a_round_trip_measured_in_between() {
+    let mut line = Line::new(policy(), 10);
+    line.send(0, 1);
+    assert_eq!(line.wait(400), [(400, 0, true)]);
+    // The probe or what it repeats is acknowledged, and then a duplicate: the probe is over.
+    line.ack(500, 1, &[]);
+    line.twice(0..1).ack(510, 1, &[]);
+    line.send(600, 1);
+    assert_eq!(line.wait(1600), [(1600, 1, true)]);
+    assert_eq!((line.recovery.stats().probes, line.recovery.stats().timeouts), (1, 1));
+    line.ack(1700, 2, &[]);
+    line.send(1800, 1);
+    line.ack(1900, 3, &[]);
+    line.send(2000, 1);
+    assert_eq!(line.wait(2400), [(2400, 3, true)]);
+    assert_eq!(line.recovery.stats().probes, 2);
 }

@@ -42,6 +42,23 @@ fn a_loss_in_the_next_window_of_data_makes_it_fall_again() {
     assert_eq!(line.windows(), (2, 2));
 }
 
+#[test]
+fn a_mark_in_the_next_window_of_data_makes_it_fall_again() {
+    let mut line = Line::new(plain(), 20);
+    line.send(0, 20);
+    assert!(ecn_echo(&mut line, 50));
+    assert_eq!(line.windows(), (10, 10));
+    for millis in [60, 99] {
+        assert!(!ecn_echo(&mut line, millis), "of the same window");
+    }
+    line.ack(100, 20, &[]);
+    line.send(100, 10);
+    line.ack(200, 25, &[]);
+    assert!(ecn_echo(&mut line, 200));
+    assert_eq!(line.windows(), (2, 2), "half of the five in flight");
+    assert!(!ecn_echo(&mut line, 201));
+}
+
 /// Ten segments of which the first is lost; then five of which the first is lost.
 fn two_windows(mut line: Line) -> Line {
     line.send(0, 10);

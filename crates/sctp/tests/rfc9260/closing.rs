@@ -198,11 +198,12 @@ fn shutdown_complete_counts_in_no_other_state() {
 
 #[test]
 fn no_heartbeat_leaves_once_shutdown_was_sent_and_those_of_the_peer_are_answered() {
-    let mut bench = closing();
-    let sent = all_names(&bench.pass(Duration::from_secs(200)));
-    assert!(!sent.contains(&"HEARTBEAT".to_owned()), "{sent:?}");
-    let answer = bench.give_right(|p| p.append(Heartbeat { info: b"there?" }).unwrap());
-    assert_eq!(all_names(&answer), ["HEARTBEAT ACK"]);
+    for mut bench in [closing(), agreed()] {
+        let sent = all_names(&bench.pass(Duration::from_secs(200)));
+        assert!(!sent.contains(&"HEARTBEAT".to_owned()), "{sent:?}");
+        let answer = bench.give_right(|p| p.append(Heartbeat { info: b"there?" }).unwrap());
+        assert_eq!(all_names(&answer), ["HEARTBEAT ACK"]);
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use base::{Duration, Instant};
 use netsim::topology::Directions;
 use netsim::{LinkConfig, LossModel};
-use sctp::wire::ChunkType;
+use sctp::wire::{ChunkType, VerificationTag};
 use sctp::wire::chunk::CookieEcho;
 use sctp::{Event, Failure};
 
@@ -221,6 +221,23 @@ fn a_cookie_that_comes_after_its_life_is_answered_with_an_error() {
         p.append(data(0, 0, 0, b"goes with it")).unwrap();
     });
     assert_eq!((answer.len(), names(&answer[0])), (1, vec!["ERROR".to_owned()]));
+    assert_eq!(bench.endpoint.association_count(), 0);
+}
+
+#[test]
+fn a_cookie_whose_key_was_replaced_twice_is_dropped_in_silence() {
+    let mut bench = Bench::listening();
+    let cookie = bench.init(PEER_TAG);
+    let tag = bench.tag;
+    // The answer to an INIT an hour later has another key, and those of the hour before still
+    // count, for the report of their age.
+    for (hours, answers) in [(1, vec!["ERROR"]), (2, vec![])] {
+        bench.now = Instant::ZERO + Duration::from_secs(3_600 * hours);
+        bench.init(VerificationTag(0x99));
+        let answer = bench.give(tag, |p| p.append(CookieEcho { cookie: &cookie }).unwrap());
+        let answer: Vec<String> = answer.iter().flat_map(|packet| names(packet)).collect();
+        assert_eq!(answer, answers, "after {hours} hours");
+    }
     assert_eq!(bench.endpoint.association_count(), 0);
 }
 

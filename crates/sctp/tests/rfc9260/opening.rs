@@ -277,6 +277,45 @@ fn data_sack_and_shutdown_before_the_association_is_up_are_dropped() {
 }
 
 #[test]
+fn before_the_cookie_is_echoed_neither_cookie_ack_nor_stale_cookie_nor_shutdown_complete_counts() {
+    let stale: &[u8] = &[0, 3, 0, 8, 0, 0, 0, 1];
+    for (chunk_type, value) in [(11, &[][..]), (9, stale), (14, &[])] {
+        let mut opening = Opening::new();
+        let bench = &mut opening.bench;
+        assert!(bench.give_right(|p| p.append(Any(chunk_type, 0, value)).unwrap()).is_empty());
+        assert_eq!((opening.state(), opening.bench.events.len()), ("COOKIE-WAIT", 0));
+        assert_eq!(opening.bench.pass(Duration::from_secs(1)), [opening.init], "T1-init goes on");
+    }
+}
+
+#[test]
+fn once_the_cookie_was_echoed_neither_init_ack_nor_shutdown_complete_counts() {
+    let init_ack = |tag: u32, a_rwnd: u16, outbound: u8, inbound: u8| {
+        let mut value = tag.to_be_bytes().to_vec();
+        value.extend([0, 0]);
+        value.extend(a_rwnd.to_be_bytes());
+        value.extend([0, outbound, 0, inbound, 0, 0, 0, 1, 0, 7, 0, 8, 1, 2, 3, 4]);
+        (2, value)
+    };
+    let chunks = [
+        init_ack(PEER_TAG.0, 9000, 1, 1),
+        init_ack(0, 9000, 1, 1),
+        init_ack(PEER_TAG.0, 1499, 1, 1),
+        init_ack(PEER_TAG.0, 9000, 0, 1),
+        init_ack(PEER_TAG.0, 9000, 1, 0),
+        (14, Vec::new()),
+    ];
+    for (chunk_type, value) in chunks {
+        let (mut opening, sent) = Opening::echoed();
+        let bench = &mut opening.bench;
+        let answers = bench.give_right(|p| p.append(Any(chunk_type, 0, &value)).unwrap());
+        assert!(answers.is_empty(), "{chunk_type}: {value:?}");
+        assert_eq!((opening.state(), opening.bench.events.len()), ("COOKIE-ECHOED", 0));
+        assert_eq!(opening.bench.pass(Duration::from_secs(1)), sent, "T1-cookie goes on");
+    }
+}
+
+#[test]
 fn an_abort_in_answer_to_init_ends_the_attempt_without_an_answer() {
     let mut opening = Opening::new();
     let answers = opening.bench.give_right(|p| p.append(Any(6, 0, &[])).unwrap());
@@ -337,6 +376,17 @@ fn unrecognised_parameters_of_an_init_ack_are_reported_behind_the_cookie() {
     );
     // Cause 8, Unrecognized Parameters, and the parameter as it came.
     assert_eq!(sent[0][24..36], [0, 8, 0, 12, 0xff, 0xff, 0, 8, 1, 2, 3, 4]);
+    // A type that ends the list is reported itself if its second bit says so, and no later one.
+    for (last, reports) in [(0x7f, 1), (0x3f, 0)] {
+        let mut opening = Opening::new();
+        let mut value = PEER_TAG.0.to_be_bytes().to_vec();
+        value.extend([0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0, 7, 0, 8, 5, 6, 7, 8]);
+        value.extend([last, 0xfe, 0, 4, 0xff, 0xff, 0, 4]);
+        let sent = opening.bench.give_right(|p| p.append(Any(2, 0, &value)).unwrap());
+        let sent: Vec<String> = sent.iter().flat_map(|packet| names(packet)).collect();
+        assert_eq!(sent[0], "COOKIE ECHO");
+        assert_eq!(sent[1..], vec!["ERROR"; reports]);
+    }
 }
 
 #[test]

@@ -366,3 +366,57 @@ fn what_was_sent_before_a_lower_tsn_went_again_measures_nothing() {
     sack(&mut bench, Tsn(last.0.wrapping_add(1)), None, 1 << 20);
     assert_eq!(srtt(&bench), Some(Duration::from_millis(300)));
 }
+
+#[test]
+fn a_sack_from_before_the_latest_moves_no_window() {
+    let mut bench = established(None);
+    let chunks = |bench: &Bench, packets: &[Vec<u8>]| -> usize {
+        packets.iter().map(|packet| data_of(bench, packet).len()).sum()
+    };
+    (0..2).for_each(|_| send(&mut bench, 0, 100, false));
+    assert_eq!(bench.drain().len(), 1);
+    let (first, second) = (bench.tsn, Tsn(bench.tsn.0.wrapping_add(1)));
+    sack(&mut bench, first, None, 10_000);
+    sack(&mut bench, second, None, 10_000);
+    // The first again, with a closed window: one chunk would probe that.
+    assert!(sack(&mut bench, first, None, 0).is_empty());
+    (0..3).for_each(|_| send(&mut bench, 0, 100, false));
+    let sent = bench.drain();
+    assert_eq!(chunks(&bench, &sent), 3);
+}
+
+#[test]
+fn a_fast_retransmission_of_another_chunk_than_the_earliest_leaves_the_timer_alone() {
+    let mut bench = established(None);
+    let id = bench.id();
+    let due =
+        |bench: &Bench| bench.endpoint.association(id).unwrap().stats().paths[0].recovery.t3_rtx;
+    for _ in 0..9 {
+        send(&mut bench, 0, 100, false);
+        assert_eq!(bench.drain().len(), 1);
+    }
+    let before = Tsn(bench.tsn.0.wrapping_sub(1));
+    let again = |bench: &mut Bench, gaps: &[(u16, u16)]| -> Vec<u32> {
+        let sent = bench.give_right(|packet| {
+            let gaps = gaps.iter().map(|(start, end)| GapAckBlock { start: *start, end: *end });
+            packet
+                .append(OutgoingSack {
+                    cumulative_tsn_ack: before,
+                    a_rwnd: 100_000,
+                    gap_ack_blocks: gaps.collect::<Vec<_>>(),
+                    duplicate_tsns: [],
+                })
+                .unwrap();
+        });
+        sent.iter().flat_map(|packet| data_of(bench, packet)).map(|(tsn, _)| tsn).collect()
+    };
+    bench.pass(Duration::from_millis(100));
+    let lost = [2, 3, 4].map(|last| again(&mut bench, &[(2, last)]));
+    assert_eq!(lost, [vec![], vec![], vec![0]]);
+    let restarted = Some(bench.now + Duration::from_secs(1));
+    assert_eq!(due(&bench), restarted, "by the earliest chunk");
+    bench.pass(Duration::from_millis(100));
+    let lost = [6, 7, 8].map(|last| again(&mut bench, &[(2, 4), (6, last)]));
+    assert_eq!(lost, [vec![], vec![], vec![4]]);
+    assert_eq!(due(&bench), restarted);
+}

@@ -218,6 +218,12 @@ fn data_in_shutdown_sent_is_answered_with_shutdown_and_sack() {
     let Some(Ok(Chunk::Sack(sack))) = packet.chunks().nth(1) else { panic!() };
     let gaps: Vec<_> = sack.gap_ack_blocks().map(|gap| (gap.start, gap.end)).collect();
     assert_eq!(gaps, [(2, 2)]);
+    // So is a duplicate.
+    let answer = bench.give_right(|p| p.append(data(2, 0, 2, b"behind a gap")).unwrap());
+    assert_eq!(names(&answer[0]), ["SHUTDOWN", "SACK"]);
+    let packet = Packet::parse(answer[0].clone().into()).unwrap();
+    let Some(Ok(Chunk::Sack(sack))) = packet.chunks().nth(1) else { panic!() };
+    assert_eq!(sack.duplicate_tsns().collect::<Vec<_>>(), [Tsn(PEER_TSN.0 + 2)]);
     assert!(bench.pass(Duration::from_millis(999)).is_empty());
     let again = bench.pass(Duration::from_millis(1));
     assert_eq!(names(&again[0])[0], "SHUTDOWN");
