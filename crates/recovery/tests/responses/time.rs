@@ -1,8 +1,8 @@
 //! RACK and tail loss probes (RFC 8985) with SACK.
 
 use base::Duration;
-use recovery::{PathId, RecoveryPolicy};
 use recovery::policy::TimeoutResends;
+use recovery::{PathId, RecoveryPolicy};
 
 use crate::line::{Line, MSS, plain};
 
@@ -233,6 +233,26 @@ fn a_probe_leaves_no_later_than_the_retransmission_timer_would_expire() {
     // Two round trips and the peer's delay are 400 ms, the timeout is 250 ms.
     assert_eq!(line.wait(250), [(250, 0, true)]);
     assert_eq!((line.recovery.stats().probes, line.recovery.stats().timeouts), (1, 0));
+}
+
+#[test]
+fn no_probe_leaves_while_something_is_reported_nor_in_a_recovery_without_reports() {
+    // By position, losses wait for three reports; the first segment waits for the timer.
+    let mut policy = policy();
+    policy.loss.rack = false;
+    let mut line = Line::new(policy.clone(), 10);
+    line.send(0, 2);
+    assert_eq!(line.ack(100, 0, &[1..2]), []);
+    assert_eq!(line.wait(1000), [(1000, 0, true)]);
+    assert_eq!(line.recovery.stats().probes, 0);
+    // The first of eight is lost; with it, those behind the reported ones.
+    let mut line = Line::new(policy, 10);
+    line.send(0, 8);
+    assert_eq!(line.ack(100, 0, &[1..4]), [(100, 0, true)]);
+    assert_eq!(line.ack(200, 4, &[]), []);
+    assert!(line.recovery.is_recovering(PathId::FIRST));
+    assert_eq!(line.wait(1200), [(1200, 4, true)]);
+    assert_eq!(line.recovery.stats().probes, 0);
 }
 
 #[test]

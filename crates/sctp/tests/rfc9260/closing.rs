@@ -169,6 +169,21 @@ fn an_init_to_an_association_that_waits_for_shutdown_complete_gets_shutdown_ack_
 }
 
 #[test]
+fn an_init_is_answered_with_a_cookie_before_shutdown_ack_was_sent() {
+    let mut pending = Bench::established();
+    send(&mut pending).unwrap();
+    let id = pending.id();
+    pending.endpoint.association_mut(id).unwrap().shutdown(pending.now);
+    assert_eq!(all_names(&pending.drain()), ["DATA"]);
+    for mut bench in [pending, closing(), closed_on()] {
+        let (state, own) = (bench.state(), bench.tag);
+        let cookie = bench.init(VerificationTag(0x99));
+        assert!(!cookie.is_empty() && bench.tag != own, "{state}");
+        assert_eq!((bench.state(), bench.endpoint.association_count()), (state, 1));
+    }
+}
+
+#[test]
 fn a_restart_while_shutdown_complete_is_awaited_begins_nothing_and_says_why() {
     let mut bench = Bench::established();
     let own = bench.tag;

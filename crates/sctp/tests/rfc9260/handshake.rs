@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use base::{Duration, Instant};
 use netsim::topology::Directions;
 use netsim::{LinkConfig, LossModel};
-use sctp::wire::{ChunkType, VerificationTag};
 use sctp::wire::chunk::CookieEcho;
+use sctp::wire::{ChunkType, VerificationTag};
 use sctp::{Event, Failure};
 
 use crate::support::wire::{Bench, PEER_PORT, PEER_TAG, data, init, names, packet};

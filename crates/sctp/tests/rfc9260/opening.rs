@@ -423,6 +423,30 @@ fn an_init_names_each_parameter_once() {
 }
 
 #[test]
+fn addresses_that_map_ipv4_into_ipv6_are_listed_neither_by_init_nor_by_init_ack() {
+    let locals = ["[2001:db8::1]:9899", "[::ffff:10.0.0.2]:9899"].map(address).to_vec();
+    let options = EndpointOptions { addresses: locals, listen: true, ..Default::default() };
+    let mut bench = Bench::new(options);
+    let (now, options) = (bench.now, AssociationOptions::default());
+    bench.endpoint.connect(now, address("[2001:db8::9]:9899"), PEER_PORT, options).unwrap();
+    let sent = bench.drain();
+    bench.remote = address("[2001:db8::7]:9899");
+    let answers = bench.give(NO_TAG, |p| p.append(init(PEER_TAG)).unwrap());
+    for packet in [&sent[0], &answers[0]] {
+        let packet = Packet::parse(packet.clone().into()).unwrap();
+        let Some(Ok(Chunk::Init(of) | Chunk::InitAck(InitAck(of)))) = packet.chunks().next() else {
+            panic!("neither INIT nor INIT ACK")
+        };
+        let listed = of.parameters.iter().filter_map(|parameter| match parameter.unwrap() {
+            Parameter::Ipv4Address(address) => Some(address.to_string()),
+            Parameter::Ipv6Address(address) => Some(address.to_string()),
+            _ => None,
+        });
+        assert_eq!(listed.collect::<Vec<_>>(), ["2001:db8::1"]);
+    }
+}
+
+#[test]
 fn the_default_init_lists_what_costs_nothing_and_neither_interleaving_nor_moving() {
     let Opening { init, .. } = Opening::new();
     let packet = Packet::parse(init.into()).unwrap();

@@ -118,6 +118,25 @@ fn an_ack_older_than_any_window_that_was_given_is_challenged() {
 }
 
 #[test]
+fn the_largest_window_that_was_given_counts_though_it_is_smaller_now() {
+    let mut bench = Bench::listening(Bench::plain());
+    bench.inject("S 0:0(0) win 3000 <mss 1460>");
+    bench.inject(". 1:1(0) ack 1 win 3000");
+    bench.send(3000);
+    for ack in [1461, 2921, 3001] {
+        bench.inject(&format!(". 1:1(0) ack {ack} win 1000"));
+    }
+    bench.sent.clear();
+    bench.inject("P. 1:11(10) ack 0 win 1000");
+    assert_eq!(
+        (bench.taken(), bench.receive()),
+        (vec![". 3001:3001(0) ack 1".into()], Received::Nothing)
+    );
+    bench.inject("P. 1:11(10) ack 1 win 1000");
+    assert!(matches!(bench.receive(), Received::Data(_)));
+}
+
+#[test]
 fn what_has_no_ack_is_dropped() {
     let mut bench = Bench::accepted(Bench::plain());
     bench.inject("P 1:11(10)");
@@ -202,6 +221,18 @@ fn a_segment_whose_ack_is_refused_moves_no_timestamp() {
     bench.inject("F. 1:1(0) ack 1 <TS 1002 0>");
     assert_eq!(echo(&bench), 1002);
     assert_eq!(bench.state(), Some(State::CloseWait));
+}
+
+#[test]
+fn a_reset_that_does_not_count_moves_no_timestamp() {
+    let mut bench = stamped();
+    for number in [-5, 0, 500] {
+        bench.inject(&format!("R {number}:{number}(0) <TS 200000 0>"));
+    }
+    assert_eq!((bench.sent.len(), echo(&bench)), (1, 1001), "the challenge");
+    // Else this would be an old duplicate.
+    bench.inject("P. 1:11(10) ack 1 <TS 1002 0>");
+    assert!(matches!(bench.receive(), Received::Data(_)));
 }
 
 fn with_ecn() -> Bench {

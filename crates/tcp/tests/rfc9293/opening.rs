@@ -1,9 +1,9 @@
 //! Section 3.5: connection establishment.
 
-use base::Machine;
+use base::{Duration, Machine};
 use tcp::{ConnectionOptions, EndpointOptions, Event, Failure, Received, SoftError, State};
 
-use crate::support::{Bench, address};
+use crate::support::{Bench, LOCAL, REMOTE, address};
 
 #[test]
 fn a_syn_to_a_listener_is_answered_and_the_ack_makes_a_connection() {
@@ -348,6 +348,32 @@ fn an_mss_is_asked_for_that_the_mtu_carries() {
         let mut bench = Bench::listening(ConnectionOptions { path_mtu, ..Bench::plain() });
         bench.inject("S 0:0(0) <mss 9000>");
         assert_eq!(bench.sent[0].1.options.mss, Some(mss));
+    }
+}
+
+#[test]
+fn numbers_and_timestamps_of_a_syn_and_a_syn_ack_follow_the_clock_and_differ_between_pairs() {
+    let opened = |passive: bool, at: u64, remote: &str| {
+        let options = ConnectionOptions { timestamps: true, ..Bench::plain() };
+        let mut bench = Bench::new(EndpointOptions::default()).between(LOCAL, remote);
+        bench.now += Duration::from_millis(at);
+        if passive {
+            bench.listen(options);
+            bench.inject("S 0:0(0) <mss 1460,TS 7 0>");
+        } else {
+            bench.open(options);
+        }
+        let syn = &bench.sent[0].1;
+        (syn.seq, syn.options.timestamps.unwrap().value)
+    };
+    for passive in [false, true] {
+        let (seq, stamp) = opened(passive, 0, REMOTE);
+        let later = (seq.advance(250_000), stamp.wrapping_add(1000));
+        assert_eq!(opened(passive, 1000, REMOTE), later, "passive: {passive}");
+        let (other_seq, other_stamp) = opened(passive, 0, "10.0.0.3:4000");
+        for apart in [other_seq.distance_from(seq), other_stamp.wrapping_sub(stamp)] {
+            assert!(apart.min(apart.wrapping_neg()) > 1000, "passive: {passive}");
+        }
     }
 }
 

@@ -40,6 +40,25 @@ fn a_window_is_kept_with_all_the_bits_that_scaling_gives_it() {
 }
 
 #[test]
+fn the_window_of_a_syn_ack_is_not_scaled_though_the_next_one_is() {
+    let options = || ConnectionOptions { window_scaling: true, ..Bench::plain() };
+    let window = |bench: &Bench| {
+        bench.endpoint.connection(bench.id.unwrap()).unwrap().info(bench.now).send_window
+    };
+    for simultaneous in [false, true] {
+        let mut bench = Bench::opening(options());
+        if simultaneous {
+            bench.inject("S 0:0(0) win 500 <mss 1460,wscale 7>");
+        }
+        bench.inject("S. 0:0(0) ack 1 win 1000 <mss 1460,wscale 7>");
+        assert_eq!(bench.state(), Some(State::Established));
+        assert_eq!(window(&bench), 1000, "both at once: {simultaneous}");
+        bench.inject(". 1:1(0) ack 1 win 1000");
+        assert_eq!(window(&bench), 128_000, "both at once: {simultaneous}");
+    }
+}
+
+#[test]
 fn a_segment_is_as_large_as_the_smaller_of_both_sides_allows_less_its_options() {
     for (peers, own, stamped, expected) in [
         (1000, None, false, 1000),

@@ -53,6 +53,24 @@ fn the_last_segment_is_rescued_once_when_nothing_else_can_be_sent() {
 }
 
 #[test]
+fn a_rescue_is_not_repeated_and_leaves_the_holes_below_it_to_the_other_rules() {
+    // The first and the last three are lost, but the third from the end is only late.
+    let recovering = || {
+        let mut bench = Bench::new(sack());
+        bench.write(10_000);
+        for end in [2001, 3001, 4001, 5001, 6001, 7001] {
+            bench.at(100).ack_with(1, &[1001..end]);
+        }
+        assert_eq!(bench.at(200).ack(7001), [(200, 9001, 1000, false)]);
+        bench
+    };
+    assert_eq!(recovering().at(250).ack(8001), []);
+    // The report of the rescue is too little evidence of a loss, and rule 3 sends what is below it.
+    let left = recovering().at(300).ack_with(7001, &[9001..10_001]);
+    assert_eq!(left, [(300, 7001, 1000, false), (300, 8001, 1000, false)]);
+}
+
+#[test]
 fn reports_above_the_end_of_a_recovery_outlive_it() {
     let mut bench = Bench::new(sack());
     bench.write(40_000);
@@ -273,6 +291,22 @@ fn the_age_of_a_segment_is_that_of_its_last_transmission_to_the_nanosecond() {
     assert_eq!(bench.ack_with(1, &[1001..3001]), [(0, 3001, 1000, false)]);
     at(&mut bench, 640_011);
     assert_eq!(bench.ack_with(1, &[1001..4001]), [(0, 1, 1000, false)]);
+}
+
+#[test]
+fn a_probe_repeats_the_last_segment_where_the_peers_window_has_no_room_for_new_data() {
+    for (window, probed) in [(10_000, 10_001), (30_000, 11_001)] {
+        let mut policy = sack();
+        policy.loss.rack = true;
+        policy.loss.tail_probe = Some(millis(200));
+        let mut bench = Bench::with(SenderOptions::default(), policy, window);
+        bench.window = window;
+        bench.write(1000);
+        bench.at(100).ack(1001);
+        assert_eq!(bench.write(20_000).len(), 10);
+        assert_eq!(bench.run(300), [(300, probed, 1000, false)], "a window of {window}");
+        assert_eq!(bench.sender.recovery().stats().probes, 1);
+    }
 }
 
 #[test]
