@@ -99,6 +99,17 @@ fn a_probe_that_repaired_the_only_loss_lowers_the_window_once_later_data_says_so
     line.send(700, 1);
     line.ack(800, 3, &[]);
     assert_eq!(line.windows().0, 10, "the peer had it");
+
+    // Without a report of the duplicate, its acknowledgement says so, too.
+    let mut line = Line::new(policy(), 10);
+    line.send(0, 2);
+    line.ack(100, 1, &[]);
+    line.wait(500);
+    line.ack(599, 2, &[]);
+    line.ack(600, 2, &[]);
+    line.send(700, 1);
+    line.ack(800, 3, &[]);
+    assert_eq!(line.windows().0, 10, "both arrived");
 }
 
 #[test]
@@ -180,6 +191,22 @@ fn duplicate_reports_widen_the_window_up_to_the_smoothed_round_trip() {
         line.twice(first..first + 1).ack(start + 400, first + 2, &[]);
     }
     assert_eq!(lost_after, [125, 150, 175, 200, 200, 200]);
+}
+
+#[test]
+fn duplicate_reports_of_one_round_trip_widen_the_window_once() {
+    let mut line = Line::new(policy(), 10);
+    line.send(0, 2);
+    line.send(10, 1);
+    line.ack(110, 0, &[2..3]);
+    assert_eq!(line.wait(125), [(125, 0, true), (125, 1, true)]);
+    line.ack(126, 3, &[]);
+    line.twice(0..1).ack(225, 3, &[]);
+    line.twice(1..2).ack(226, 3, &[]);
+    line.send(300, 1);
+    line.send(310, 1);
+    assert_eq!(line.ack(410, 3, &[4..5]), []);
+    assert_eq!(line.wait(500), [(450, 3, true)]); // 300 + 100 + 2 · 25
 }
 
 #[test]

@@ -615,6 +615,19 @@ fn an_abort_that_comes_after_the_answer_to_an_address_that_was_deleted_is_ignore
 }
 
 #[test]
+fn what_arrives_at_an_address_being_deleted_counts_until_the_answer() {
+    let mut forge = Forge::new();
+    let own = forge.bench.tsn.0;
+    let second = address("10.9.0.2:9899");
+    forge.change(AddressChange::Added, second);
+    forge.answer(own);
+    forge.change(AddressChange::Deleted, second);
+    assert!(forge.is_answered_at(second));
+    forge.bench.pass(Duration::from_secs(20));
+    assert!(forge.is_answered_at(second), "however late the answer is");
+}
+
+#[test]
 fn what_arrives_at_a_deleted_address_counts_for_no_more_than_two_timeouts() {
     let second = address("10.9.0.2:9899");
     let (mut forge, next) = Forge::with_deleted(second);

@@ -100,6 +100,21 @@ fn nothing_but_asconf_leaves_from_a_new_address_until_the_peer_took_note_of_it()
 }
 
 #[test]
+fn an_asconf_that_is_lost_goes_to_another_address_of_the_peer() {
+    let mut home = links();
+    let second_one = T0 + Duration::from_secs(1);
+    home.forward.blackouts.push(second_one..second_one + Duration::from_millis(10));
+    let mut mobile = Mobile::towards(&[SERVER, SECOND], home, links());
+    mobile.at(1_000);
+    mobile.ask(MadePrimary, HOME).unwrap();
+    mobile.at(5_000);
+    assert!(mobile.own(MadePrimary, HOME));
+    let [home, there, second] = [HOME, SERVER, SECOND].map(address);
+    let asconfs = mobile.times_of(mobile.client, ChunkType::ASCONF);
+    assert_eq!(asconfs, [(1_000.0, home, there), (2_000.0, home, second)]);
+}
+
+#[test]
 fn nothing_leaves_from_an_address_once_the_peer_was_told_that_it_goes() {
     let mut mobile = Mobile::new(links(), links());
     let (client, server) = (mobile.client, mobile.server);
