@@ -3,8 +3,8 @@
 //!
 //! - [`memory`]: the bytes that all members hold together, and which of them return memory when
 //!   these exceed the limit.
-//! - [`population`]: how many members each host has, and which of them makes room for a newcomer (SCTP
-//!   only; the limits of TCP's clients are those of the application).
+//! - [`population`]: how many members each host has, and which of them makes room for a newcomer
+//!   (SCTP only; the limits of TCP's clients are those of the application).
 //! - [`census`]: members and places that several endpoints count together (SCTP only).
 //! - [`turns`]: which member sends next.
 //! - [`table`]: the members by row, and their names.

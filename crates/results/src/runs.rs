@@ -10,13 +10,13 @@ pub struct Run<'a> {
     pub cell: Labels,
     /// Seed of the run, from 1.
     pub seed: u64,
-    /// Results of the run.
+    /// Rows, distributions, curves and ladders that it measured.
     pub results: &'a Results,
 }
 
 /// Finished runs with equal keys.
 ///
-/// Their tables are tidy: a row for each number, with the values of its run, the seed, the flows,
+/// A table of them is tidy: a row for each number, with the values of its run, the seed, the flows,
 /// the measure and its labels.
 #[derive(Clone, Debug)]
 pub struct Runs<'a> {
@@ -26,7 +26,7 @@ pub struct Runs<'a> {
     pub runs: Vec<Run<'a>>,
 }
 
-/// A table of runs.
+/// Function that lays one kind of results out as columns, with a row for each number.
 pub type ToTable = fn(&Runs<'_>) -> Table;
 
 /// The tables of runs, by name.
