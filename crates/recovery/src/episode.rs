@@ -46,8 +46,6 @@ struct FastRecovery {
     partial_acks: u8,
     /// The rescue retransmission was sent.
     rescued: bool,
-    /// An acknowledgement arrived that did not end fast recovery.
-    heard: bool,
     /// Packets in flight, if acknowledgements count them (`sack-flight=acknowledgements`).
     pipe: Option<u32>,
 }
@@ -170,7 +168,6 @@ impl Episode {
                     high_rxt: 0,
                     partial_acks: 0,
                     rescued: false,
-                    heard: false,
                     pipe,
                 });
             }
@@ -235,11 +232,6 @@ impl Episode {
     /// Whether a repair is in progress, by fast recovery or after a timeout.
     pub(crate) fn is_repairing(&self) -> bool {
         self.phase() != Phase::Open
-    }
-
-    /// Whether fast recovery is in progress and an acknowledgement has arrived that did not end it.
-    pub(crate) fn is_heard(&self) -> bool {
-        matches!(self.phase(), Phase::FastRecovery(recovery) if recovery.heard)
     }
 
     /// Whether a loss at the cumulative point belongs to a window of data that an episode has
@@ -328,9 +320,8 @@ impl Episode {
 
     /// Updates the pace of recovery after an acknowledgement was processed.
     pub(crate) fn on_dealt_with(&mut self, ack: PrrAck, mss: u64) {
-        let Some(recovery) = self.fast_recovery() else { return };
-        recovery.heard = true;
-        if let Some(pacing) = self.apart_mut().and_then(|apart| apart.pacing.as_mut())
+        if self.is_recovering()
+            && let Some(pacing) = self.apart_mut().and_then(|apart| apart.pacing.as_mut())
             && ack.delivered > 0
         {
             pacing.window = ack.in_flight + pacing.prr.quota(ack, mss);

@@ -27,8 +27,8 @@ const LONGEST_ACK_DELAY: Duration = Duration::from_millis(500);
 struct Before {
     /// Paths on which fast recovery was in progress.
     recovering: PathSet,
-    /// Recovering paths on which an acknowledgement had arrived since recovery began.
-    heard: PathSet,
+    /// Paths on which a repair was in progress: fast recovery, or what follows a timeout.
+    repairing: PathSet,
 }
 
 impl Recovery {
@@ -74,7 +74,7 @@ impl Recovery {
             if was_recovering {
                 self.paths[path].episode.drain_pipe(advanced);
             }
-            let was_heard = before.heard.contains(path);
+            let was_repairing = before.repairing.contains(path);
             let clean = news.largest_sent_at.filter(|_| !news.largest_resent);
             let delivered = Delivered {
                 bytes: self.delivered(path, news),
@@ -87,7 +87,7 @@ impl Recovery {
             let evidence = Evidence { context, is_duplicate, was_recovering, flight_before };
             let lost = self.detect(now, path, news, evidence);
             self.update_timer(now, path, news, unsent_packets);
-            self.settle_ack(now, path, news, advanced, lost, was_heard);
+            self.settle_ack(now, path, news, advanced, lost, was_repairing);
         }
         outcome
     }
@@ -97,7 +97,7 @@ impl Recovery {
         let mut repairs = Before::default();
         for (path, state) in self.paths.iter() {
             repairs.recovering.insert_if(state.episode.is_recovering(), path);
-            repairs.heard.insert_if(state.episode.is_heard(), path);
+            repairs.repairing.insert_if(state.episode.is_repairing(), path);
         }
         repairs
     }

@@ -222,21 +222,24 @@ impl Recovery {
         state.episode.pace(flight_before.max(in_flight), target, in_flight + mss);
     }
 
-    /// Updates the pace after an acknowledgement was processed. `was_heard`: an earlier
-    /// acknowledgement arrived in the same fast recovery.
-    fn pace(&mut self, path: PathId, news: &PathAck, safe: bool, was_heard: bool) {
+    /// Updates the pace after an acknowledgement was processed, and tells RACK of a repair that it
+    /// ended. `was_repairing`: a repair was in progress before.
+    fn pace(&mut self, path: PathId, news: &PathAck, safe: bool, was_repairing: bool) {
         let (delivered, in_flight) = (self.delivered(path, news), self.window_taken(path));
         let state = &mut self.paths[path];
         if state.episode.is_recovering() {
             let ack = PrrAck { delivered, in_flight, safe };
             state.episode.on_dealt_with(ack, state.congestion.mss());
-        } else if let Some(mechanisms) = state.mechanisms.as_deref_mut().filter(|_| was_heard) {
+        } else if was_repairing
+            && !state.episode.is_repairing()
+            && let Some(mechanisms) = state.mechanisms.as_deref_mut()
+        {
             mechanisms.rack.on_recovered();
         }
     }
 
     /// Finishes an acknowledgement after the retransmission timer is set. `lost`: it revealed a
-    /// loss; `was_heard`: as in `pace`.
+    /// loss; `was_repairing`: as in `pace`.
     pub(super) fn settle_ack(
         &mut self,
         now: Instant,
@@ -244,9 +247,9 @@ impl Recovery {
         news: &PathAck,
         advanced: bool,
         lost: bool,
-        was_heard: bool,
+        was_repairing: bool,
     ) {
-        self.pace(path, news, advanced && !lost, was_heard);
+        self.pace(path, news, advanced && !lost, was_repairing);
         if advanced || self.ledger.has_reports() {
             self.arm_probe(now, path);
         }

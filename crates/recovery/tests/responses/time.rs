@@ -300,3 +300,22 @@ fn no_probe_follows_another_without_a_round_trip_measured_in_between() {
     assert_eq!(line.wait(2400), [(2400, 3, true)]);
     assert_eq!(line.recovery.stats().probes, 2);
 }
+
+#[test]
+fn recoveries_that_the_reordering_timer_begins_count_among_the_sixteen() {
+    let mut line = Line::new(policy(), 10);
+    let mut lost_after = Vec::new();
+    for round in 0..18 {
+        let (start, first) = (1000 * round, 2 * round);
+        line.recovery.restart_window(PathId::FIRST, 10 * MSS);
+        line.send(start, 1);
+        line.send(start + 10, 1);
+        assert_eq!(line.ack(start + 110, first, &[first + 1..first + 2]), []);
+        lost_after.extend(line.wait(start + 200).iter().map(|left| left.0 - start));
+        line.ack(start + 260, first + 2, &[]);
+        if round == 0 {
+            line.twice(0..1).ack(300, 2, &[]);
+        }
+    }
+    assert_eq!((lost_after[1], lost_after[16], lost_after[17]), (150, 150, 125));
+}

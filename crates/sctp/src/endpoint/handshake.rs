@@ -87,6 +87,9 @@ impl Endpoint {
         self.stats.inits += 1;
         self.rotate_keys(now);
         let own = existing.and_then(|id| self.table.get(id)).filter(|own| !own.is_closed());
+        // Section 5.2.1: the parameters of an association that exists are those that it offered.
+        let offered = own.map_or(&self.options.accepted, |own| own.options());
+        let a_rwnd = offered.offered_window();
         let own = own.map(Association::as_existing);
         let answering = setup::Answering {
             options: &self.options,
@@ -95,7 +98,6 @@ impl Endpoint {
             random: &mut self.random,
         };
         let answer = setup::answer_init(now, meta, packet.header(), init, own, answering);
-        let a_rwnd = self.options.accepted.offered_window();
         let cookie = answer.cookie.seal(&self.keys[0]);
         self.reply(Reply::init_ack(meta, answer, cookie, a_rwnd));
     }

@@ -605,3 +605,20 @@ fn the_cookie_of_the_init_that_was_answered_establishes_in_cookie_echoed_too() {
     assert_eq!(opening.state(), "ESTABLISHED");
     assert!(opening.bench.pass(Duration::from_secs(25)).is_empty(), "T1-cookie has stopped");
 }
+
+#[test]
+fn the_answer_to_an_init_that_meets_an_association_offers_the_window_of_that_association() {
+    // Sections 5.2.1 and 5.2.2: the endpoint accepts associations with a larger buffer.
+    let mut bench = Bench::new(EndpointOptions { listen: true, ..EndpointOptions::default() });
+    let options = AssociationOptions {
+        receive_buffer: 10_000,
+        policy: plain().into(),
+        ..AssociationOptions::default()
+    };
+    let now = bench.now;
+    bench.endpoint.connect(now, address(CLIENT), PEER_PORT, options).unwrap();
+    let own = fields(&bench.drain()[0]);
+    assert_eq!(own.a_rwnd, 10_000);
+    let answers = bench.give(NO_TAG, |p| p.append(init(VerificationTag(0x99))).unwrap());
+    assert_eq!(fields(&answers[0]).a_rwnd, own.a_rwnd);
+}
