@@ -37,7 +37,7 @@ export function table(caption: string, headings: string[], rows: Child[][]): HTM
   );
 }
 
-/** Names and values. */
+/** Definition list, a row for each pair of texts. */
 export function entries(list: { name: string; value: string }[]): HTMLDListElement {
   const pairs = list.map(({ name, value }) =>
     element("div", {}, element("dt", {}, name), element("dd", {}, value)),

@@ -109,9 +109,9 @@ export interface Plot extends Common {
 export interface Series {
   name: string;
   shape: "line" | "step" | "points" | "bars" | "stack";
-  /** Whether it is the paper's. */
+  /** Whether its points come from the paper, not from our runs. */
   paper?: boolean;
-  /** x, y and the bounds of the confidence interval of y where there is one. */
+  /** Places x and y, and the bounds of the confidence interval of y where there is one. */
   points: [number, number, number?, number?][];
   /** Whether it is hidden at first. */
   hidden?: boolean;
@@ -131,7 +131,7 @@ export interface HeatMap extends Common {
 /** Packets between two sides over time, which runs downwards. */
 export interface Ladder extends Common {
   kind: "ladder";
-  /** Names of both sides. */
+  /** Names of the sender's side and the receiver's. */
   sides: [string, string];
   /** Milliseconds that it lasts. */
   span_ms: number;

@@ -21,7 +21,7 @@ pub enum Ecn {
     /// Not ECN-capable: a congested router drops the packet.
     #[default]
     NotEct,
-    /// ECN-capable, ECT(0): the codepoint that RFC 8311 leaves to classic congestion control.
+    /// ECN-capable, ECT(0): the codepoint of classic congestion control.
     Ect0,
     /// ECN-capable, ECT(1): the codepoint of L4S (RFC 9331).
     Ect1,

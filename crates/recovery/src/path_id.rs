@@ -48,7 +48,7 @@ impl fmt::Display for PathId {
 pub struct PathSet(u8);
 
 impl PathSet {
-    /// The empty set.
+    /// A set without paths.
     pub const NONE: PathSet = PathSet(0);
 
     const fn bit(path: PathId) -> u8 {

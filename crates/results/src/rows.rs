@@ -159,7 +159,7 @@ pub fn full_name(measure: &str, labels: &Labels) -> String {
     }
 }
 
-/// `key=value` of each label.
+/// Text `key=value` for each label, in their order.
 pub fn label_texts(labels: &Labels) -> Vec<String> {
     labels.iter().map(|(key, value)| format!("{key}={value}")).collect()
 }

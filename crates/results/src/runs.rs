@@ -29,7 +29,7 @@ pub struct Runs<'a> {
 /// Function that lays one kind of results out as columns, with a row for each number.
 pub type ToTable = fn(&Runs<'_>) -> Table;
 
-/// The tables of runs, by name.
+/// Functions by the name of the table that each lays out, which is also that of its file.
 pub const TABLES: [(&str, ToTable); 4] = [
     ("rows", |runs| runs.rows()),
     ("distributions", |runs| runs.distributions()),
@@ -55,7 +55,7 @@ macro_rules! named {
 named!(Row, Distribution, Curve, Ladder);
 
 impl Runs<'_> {
-    /// All numbers.
+    /// Single numbers, a row for each with its value and unit.
     pub fn rows(&self) -> Table {
         let (mut table, rows) = self.begin(|results| &results.rows, std::slice::from_ref);
         table.numbers("value", rows.iter().map(|(_, row)| row.value));

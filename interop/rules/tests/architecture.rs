@@ -73,7 +73,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the workspace").to_owned()
 }
 
-/// Path of the sources of a room.
+/// The folder `crates/ROOM/src`.
 fn source_of(room: &str) -> PathBuf {
     root().join("crates").join(room).join("src")
 }
@@ -223,7 +223,7 @@ fn parts(uses: &files::Uses) -> files::Uses {
     parts
 }
 
-/// The files of a circle, with those of them that each uses.
+/// The files of a circle, and below them an arrow from each to those that it uses.
 fn shown(folder: &str, circle: &BTreeSet<files::Module>, uses: &files::Uses) -> Vec<String> {
     let names = |modules: &mut dyn Iterator<Item = &files::Module>| {
         modules.map(|module| module.join("/")).collect::<Vec<_>>().join(", ")

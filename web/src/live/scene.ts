@@ -60,7 +60,7 @@ function emptySide(): SideScene {
   return { trips: [], marks: [], told: [], delivered: new Map() };
 }
 
-/** The last `most` of a list. */
+/** End of a list, at most `most` long; the list itself if it is no longer. */
 function last<T>(list: T[], most: number): T[] {
   return list.length > most ? list.slice(list.length - most) : list;
 }

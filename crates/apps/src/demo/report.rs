@@ -70,7 +70,7 @@ impl DemoOptions {
         }
     }
 
-    /// The parameters for programs.
+    /// The demo's parameters by name, with units, for JSON.
     pub(super) fn settings(&self) -> Vec<(String, Value)> {
         let (duration, messages) = match self.length {
             Length::Duration(span) => (json!(span.as_secs_f64()), Value::Null),

@@ -34,14 +34,14 @@ pub struct Routes {
     existing: Vec<Pair>,
     /// The interface that must be there.
     outside: Option<String>,
-    /// TUN device of the edge, on which the rules send.
+    /// TUN device of the edge, to which the rules send packets.
     device: String,
 }
 
 /// Reason for which the rules could not be applied.
 #[derive(Debug, thiserror::Error)]
 pub enum RouteError {
-    /// No network interface is called so; the second text lists those that exist.
+    /// No network interface has the first name; the second text lists those that exist.
     #[error("there is no network interface {0} for clients to come from; there is: {1}")]
     NoInterface(String, String),
     /// The kernel's connections cannot be listed.

@@ -1,4 +1,4 @@
-//! Statistics of a relay.
+//! Statistics of a relay: links, lateness of its datagrams, and its clients.
 
 use base::Duration;
 use netsim::LinkStatistics;

@@ -14,7 +14,7 @@ use crate::carrier::{BindError, Carrier, CarrierStatistics, RecvBatch};
 pub struct RawCarrier(Infallible);
 
 impl RawCarrier {
-    /// Fails.
+    /// Fails with `Unsupported`: raw IP is for Linux only.
     pub fn bind(address: SocketAddr) -> Result<RawCarrier, BindError> {
         let source = io::Error::new(io::ErrorKind::Unsupported, "raw IP is for Linux only");
         Err(BindError::new("raw IP", address, source))

@@ -26,7 +26,7 @@ pub(super) struct Common {
     pub(super) addresses: Addresses,
     pub(super) mtu: usize,
     pub(super) offload: bool,
-    /// Mailboxes by queue, in which packets for another queue's machine wait.
+    /// Mailboxes by queue, in which ICMP errors for its machine wait.
     pub(super) mailboxes: Vec<Mailbox>,
     pub(super) identifications: Identifications,
 }

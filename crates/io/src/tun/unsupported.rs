@@ -15,7 +15,7 @@ use crate::carrier::{Carrier, CarrierStatistics, RecvBatch};
 pub struct Tun(Infallible);
 
 impl Tun {
-    /// Fails.
+    /// Fails with `Unsupported`: TUN devices are for Linux only.
     ///
     /// # Errors
     /// Always.
@@ -24,7 +24,7 @@ impl Tun {
         Err(TunError { step, source: io::ErrorKind::Unsupported.into() })
     }
 
-    /// Name of the device.
+    /// Name of the device; never called, since none opens on this system.
     pub fn name(&self) -> &str {
         match self.0 {}
     }

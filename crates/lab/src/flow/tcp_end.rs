@@ -49,7 +49,7 @@ pub(super) fn with_port(address: SocketAddr, port: u16) -> SocketAddr {
     SocketAddr::new(address.ip(), port)
 }
 
-/// Lets the endpoint accept connections to [`PORT`]; false if the port is taken.
+/// Lets the endpoint accept connections to [`PORT`]; false if the endpoint refuses.
 pub(super) fn listen(endpoint: &mut Endpoint, at: SocketAddr, options: &ConnectionOptions) -> bool {
     let options = ListenOptions { accepted: options.clone(), ..ListenOptions::default() };
     endpoint.listen(with_port(at, PORT), options).is_ok()

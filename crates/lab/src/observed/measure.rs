@@ -33,6 +33,6 @@ pub struct Setting {
 pub struct Group<'a> {
     /// Length of the measured window, in seconds.
     pub seconds: f64,
-    /// Measurements of each flow, by its number in the group.
+    /// Meters of the flows, in the order in which these joined the group.
     pub flows: &'a [FlowMeter],
 }

@@ -126,7 +126,7 @@ impl Recording {
         text
     }
 
-    /// Streams in the order of their names.
+    /// Streams in the order in which the recording first has them.
     pub fn streams(&self) -> &[RecordedStream] {
         &self.streams
     }

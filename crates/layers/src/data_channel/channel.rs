@@ -8,7 +8,7 @@ use sctp::{Reliability, SendOptions};
 pub(super) enum Stage {
     /// OPEN was sent, and nothing came yet: messages go in order behind it (RFC 8832, section 6).
     Opening,
-    /// Both sides know the channel, by DCEP or by an agreement outside (RFC 8832, section 4).
+    /// Both sides know the channel, by DCEP or by an agreement outside of it.
     Open,
     /// The peer's OPEN was wrong: the channel is there only to be closed.
     Refused,

@@ -66,7 +66,7 @@ pub(super) struct Waiting {
     pub(super) due: Option<Due>,
 }
 
-/// A run under way.
+/// A run under way: the script's time, the stack, and calls that block.
 pub(super) struct Runner<'a, P> {
     pub(super) config: &'a RunConfig,
     pub(super) tolerance: Duration,
@@ -121,7 +121,7 @@ impl<'a, P: Party> Runner<'a, P> {
         Err(Stop::fail("the stack wants to be called again and again at the same time"))
     }
 
-    /// Takes the stack's output.
+    /// Takes the packets that the stack sends, and resumes blocked calls.
     pub(super) fn drain(&mut self) -> Result<(), Stop> {
         let before = self.emitted.len();
         self.party.sockets().drain(self.now, &mut self.emitted);

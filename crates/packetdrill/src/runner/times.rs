@@ -16,6 +16,6 @@ pub(super) const ENDLESS: Duration = Duration::from_secs(3_600);
 pub(super) struct Due {
     pub(super) from: Instant,
     pub(super) to: Instant,
-    /// Tolerance on both sides.
+    /// Tolerance before `from` and behind `to`.
     pub(super) tolerance: Duration,
 }

@@ -26,7 +26,7 @@ const COMMON: [&str; 9] = [
 
 /// Options of the sockets of one protocol.
 pub(crate) trait Options {
-    /// Value of the option `name`.
+    /// Value of the option `name`, as getsockopt() returns it.
     ///
     /// # Errors
     /// [`Stop::Skip`] if it is not supported.

@@ -71,7 +71,7 @@ impl Driver {
         self.received.pop_front()
     }
 
-    /// Whether the connection ended.
+    /// Whether the connection ended, for any reason.
     pub(crate) fn has_failed(&self) -> bool {
         self.failed
     }

@@ -22,7 +22,7 @@ pub struct Ladder {
 }
 
 impl Ladder {
-    /// Name of a side.
+    /// Word for a side: 0 is the sender, any other the receiver.
     pub fn side(number: u8) -> &'static str {
         if number == 0 { "sender" } else { "receiver" }
     }

@@ -27,7 +27,7 @@ use crate::zero_checksum::ErrorDetection;
 /// Bytes of a chunk before its value.
 const CHUNK_HEADER: usize = 4;
 
-/// Destination of packets.
+/// Buffer that takes a packet, and its payload by reference.
 pub(crate) struct Outlet<'b> {
     /// Buffer to whose head the packet is appended: all of it, or all but the `tail` if the buffer
     /// gathers. In a gathering buffer packets may lack their checksum, too.

@@ -50,7 +50,7 @@ impl From<Vec<SocketAddr>> for PeerAddresses {
     }
 }
 
-/// Scope of an address.
+/// Scope in which an address denotes one host, the narrowest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Scope {
     Loopback,

@@ -182,7 +182,7 @@ impl Held {
         }
     }
 
-    /// Whether a held reset names this stream.
+    /// Whether a reset of the stream waits behind messages.
     pub(super) fn resets(&self, stream: StreamId) -> bool {
         self.waiting.iter().any(|(_, waiting)| waiting.resets(stream))
     }

@@ -56,7 +56,7 @@ impl Default for Limits {
 pub enum Notice {
     /// The peer at this address is authenticated, and packets pass.
     Opened {
-        /// Address of the peer.
+        /// IP address and UDP port of the peer.
         remote: SocketAddr,
         /// Role of this side; the client began the session.
         role: Role,
@@ -65,12 +65,12 @@ pub enum Notice {
     },
     /// Either end has closed the session, or its idle time exceeded the limit.
     Closed {
-        /// Address of the peer.
+        /// IP address and UDP port of the peer.
         remote: SocketAddr,
     },
     /// The session has failed; unfinished handshakes of peers are only counted.
     Failed {
-        /// Address of the peer.
+        /// IP address and UDP port of the peer.
         remote: SocketAddr,
         /// Role of this side; the client began the session.
         role: Role,

@@ -30,7 +30,7 @@ pub(crate) fn of_typescript(source: &str) -> Vec<Piece> {
     scanner.pieces
 }
 
-/// Pieces of a source in Python.
+/// Comments, docstrings and texts of a program in Python.
 pub(crate) fn of_python(source: &str) -> Vec<Piece> {
     let mut scanner = Scanner::new(source);
     while !scanner.rest.is_empty() {

@@ -14,14 +14,16 @@ const OPENINGS: [&str; 20] = [
 
 /// Words with which no doc comment begins: the clause or phrase behind them stands for a noun of
 /// the field, such as number, time, reason, position.
-const WITHOUT_NOUN: [&str; 19] = [
+const WITHOUT_NOUN: [&str; 21] = [
     "Anything",
     "As",
     "By",
+    "Does as",
     "Everything",
     "From",
     "How",
     "In",
+    "Likewise",
     "None",
     "Of",
     "Others",
@@ -34,6 +36,26 @@ const WITHOUT_NOUN: [&str; 19] = [
     "Which",
     "Why",
     "With",
+];
+
+/// Words that stand for a noun themselves where one of [`NO_NOUNS`] follows, as in `One in eight`
+/// or `More is known`, and with which no doc comment begins then.
+const PRONOUNS: [&str; 2] = ["More", "One"];
+const NO_NOUNS: [&str; 12] =
+    ["arrives", "does", "for", "has", "in", "is", "since", "than", "that", "was", "whose", "with"];
+
+/// Names of programs and libraries that are written in small letters, at the beginning, too.
+const IN_SMALL_LETTERS: [&str; 10] = [
+    "aiortc",
+    "dcsctp",
+    "libdatachannel",
+    "pion",
+    "quinn",
+    "sctp-proto",
+    "thinstream",
+    "tshark",
+    "usrsctp",
+    "webrtc-rs",
 ];
 
 /// Prepositions with which no doc comment begins where a word of a question follows, as in `For how
@@ -111,9 +133,22 @@ pub(crate) fn faults(source: &str) -> Vec<(usize, String)> {
 /// Whether a doc comment that begins with this text has no noun for its subject.
 fn has_no_noun(text: &str) -> bool {
     let mut words = text.split_whitespace().map(|word| word.trim_end_matches([',', ':', ';', '.']));
-    let first = words.next().unwrap_or_default();
-    let asks = words.next().is_some_and(|word| ASKING.contains(&word));
-    WITHOUT_NOUN.contains(&first) || asks && PREPOSITIONS.contains(&first)
+    let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let is_one_of = |all: &[&str]| all.iter().any(|one| first.eq_ignore_ascii_case(one));
+    WITHOUT_NOUN.iter().any(|opening| begins_with(text, opening))
+        || ASKING.contains(&second) && is_one_of(&PREPOSITIONS)
+        || NO_NOUNS.contains(&second) && is_one_of(&PRONOUNS)
+        || continues(first)
+}
+
+/// Whether a word at the beginning of a doc comment continues a sentence: in small letters, but
+/// neither code nor a name.
+fn continues(first: &str) -> bool {
+    let first = first.strip_suffix("'s").unwrap_or(first);
+    let is_small = |c: char| c.is_ascii_lowercase() || c == '-';
+    first.starts_with(|c: char| c.is_ascii_lowercase())
+        && first.chars().all(is_small)
+        && !IN_SMALL_LETTERS.contains(&first)
 }
 
 /// The faults of a source in another language, by its pieces, and its doc comments without a
@@ -209,9 +244,11 @@ fn phrase_in(text: &str) -> Option<&'static str> {
     })
 }
 
+/// Whether a text begins with these words, whatever the case of their letters.
 fn begins_with(text: &str, opening: &str) -> bool {
-    let rest = text.strip_prefix(opening);
-    rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric()))
+    let begins = text.get(..opening.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(opening));
+    let goes_on = |next: char| next.is_alphanumeric() || next == '-';
+    begins && !text[opening.len()..].starts_with(goes_on)
 }
 
 #[cfg(test)]
@@ -285,6 +322,14 @@ mod tests {
             "In short.",
             "For how long.",
             "Between which addresses.",
+            "of this other measure,",
+            "in these cells.",
+            "Likewise of SCTP.",
+            "One in eight does.",
+            "More is known of a packet.",
+            "Does as [`push`], for one host.",
+            "what is sent.",
+            "and the others.",
         ] {
             let source = format!("/// {text}\nfn a() {{}}\n");
             assert_eq!(questions(&source), [(1, text.to_owned())]);
@@ -294,6 +339,11 @@ mod tests {
             "In-order data.",
             "Time when all was sent.",
             "Before the end.",
+            "One packet in eight.",
+            "`of` a flow.",
+            "pion, in a process.",
+            "p50 in ms.",
+            "bind() to an address.",
             "Number.\n///\n/// When it ends, so does this.",
         ] {
             assert_eq!(questions(&format!("/// {text}\nfn a() {{}}\n")), []);

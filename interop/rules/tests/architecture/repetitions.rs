@@ -4,11 +4,88 @@
 use super::languages::{Kind, Piece};
 
 /// Words of a doc comment that say nothing by themselves.
-pub(crate) const EMPTY: [&str; 44] = [
-    "a", "all", "an", "and", "any", "are", "as", "at", "be", "been", "by", "each", "for", "from",
-    "given", "had", "has", "have", "in", "into", "is", "it", "its", "of", "on", "one", "or", "own",
-    "returns", "some", "such", "that", "the", "their", "these", "this", "those", "to", "was",
-    "were", "which", "whose", "with", "within",
+pub(crate) const EMPTY: [&str; 81] = [
+    "a",
+    "add",
+    "adds",
+    "all",
+    "an",
+    "and",
+    "any",
+    "are",
+    "as",
+    "at",
+    "be",
+    "been",
+    "by",
+    "changes",
+    "creates",
+    "current",
+    "each",
+    "far",
+    "for",
+    "from",
+    "given",
+    "had",
+    "has",
+    "have",
+    "holds",
+    "in",
+    "into",
+    "is",
+    "it",
+    "item",
+    "its",
+    "kind",
+    "makes",
+    "name",
+    "names",
+    "new",
+    "now",
+    "number",
+    "numbers",
+    "of",
+    "on",
+    "one",
+    "option",
+    "options",
+    "or",
+    "own",
+    "parameter",
+    "parameters",
+    "present",
+    "removes",
+    "returns",
+    "sets",
+    "setting",
+    "settings",
+    "so",
+    "some",
+    "sort",
+    "state",
+    "states",
+    "such",
+    "that",
+    "the",
+    "their",
+    "them",
+    "there",
+    "these",
+    "they",
+    "thing",
+    "this",
+    "those",
+    "to",
+    "type",
+    "value",
+    "values",
+    "was",
+    "were",
+    "whether",
+    "which",
+    "whose",
+    "with",
+    "within",
 ];
 
 /// Words that declare an item of Rust, TypeScript or Python, or stand before its name.
@@ -53,8 +130,8 @@ pub(crate) fn of_rust(file: &str, source: &str) -> Vec<(usize, String)> {
         }
         let is_attribute = |line: &&&str| line.trim().starts_with("#[") || line.trim().is_empty();
         let item = lines[at + 1..].iter().find(|line| !is_attribute(line));
-        let item = item.map(|item| name_of(item)).unwrap_or_default();
-        let names = [vec![item], around(&lines, at), module(file)].concat();
+        let item = item.map(|item| names_of(item)).unwrap_or_default();
+        let names = [item, around(&lines, at), module(file)].concat();
         if repeats(doc, &names) {
             found.push((at + 1, doc.trim().to_owned()));
         }
@@ -68,8 +145,8 @@ pub(crate) fn of_typescript(file: &str, source: &str, pieces: &[Piece]) -> Vec<(
     let lines: Vec<&str> = source.lines().collect();
     let mut found = Vec::new();
     for (at, doc) in docs_of_one_line(pieces) {
-        let item = lines.get(at + 1).map(|item| name_of(item)).unwrap_or_default();
-        let names = [vec![item], around(&lines, at), module(file)].concat();
+        let item = lines.get(at + 1).map(|item| names_of(item)).unwrap_or_default();
+        let names = [item, around(&lines, at), module(file)].concat();
         if repeats(doc, &names) {
             found.push((at + 1, doc.to_owned()));
         }
@@ -100,13 +177,16 @@ fn docs_of_one_line(pieces: &[Piece]) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Whether each word of a doc comment is one of the names' or says nothing by itself.
+/// Whether each word of a doc comment is one of the names', or begins with one as `milliseconds`
+/// does with `millis`, or says nothing by itself.
 fn repeats(doc: &str, names: &[&str]) -> bool {
     let named: Vec<String> = names.iter().flat_map(|name| words(name)).map(|w| stem(&w)).collect();
-    let said =
-        words(&doc.replace("'s", "")).into_iter().filter(|word| !EMPTY.contains(&word.as_str()));
-    let said: Vec<String> = said.map(|word| stem(&word)).collect();
-    !said.is_empty() && said.iter().all(|word| named.contains(word))
+    let is_named = |word: &str| {
+        named.iter().any(|name| word == name || name.len() > 3 && word.starts_with(name))
+    };
+    let said = words(&doc.replace("'s", ""));
+    let says = |word: &String| !EMPTY.contains(&word.as_str()) && !is_named(&stem(word));
+    !said.is_empty() && !said.iter().any(says)
 }
 
 /// Names of the module that a file is: of its own, or of its folder, and of its crate for the root.
@@ -149,6 +229,17 @@ fn declares(line: &str) -> bool {
     let first = words.next().unwrap_or_default();
     let is_variant = first.starts_with(char::is_uppercase) && line.ends_with(['{', '(']);
     is_variant || KEYWORDS.contains(&first)
+}
+
+/// The name of the item, field or variant that a line declares, and the names in its type, of its
+/// arguments and of its result.
+fn names_of(line: &str) -> Vec<&str> {
+    let declaration = line.split([';', '=']).next().unwrap_or_default();
+    let name = name_of(declaration);
+    let (_, rest) = declaration.split_once(name).unwrap_or_default();
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let others = rest.split(|c: char| !is_name(c)).filter(|part| !part.is_empty());
+    std::iter::once(name).chain(others).collect()
 }
 
 /// The name of the item, field or variant that a line declares.
@@ -204,6 +295,15 @@ mod tests {
             ("/// An option of the kernel.\npub struct KernelOption;", true),
             ("/// The address.\n#[doc(hidden)]\nfn address() {", true),
             ("/// TCP.\nTcp,", true),
+            ("/// Number of the flow.\npub flow: u32,", true),
+            ("/// Adds a member.\npub fn insert(&mut self, member: T) {", true),
+            ("/// Identifier of the path.\nidentifier: PathId,", true),
+            ("/// Milliseconds.\nmillis: u16,", true),
+            ("/// Statistics so far.\npub fn statistics(&self) -> S {", true),
+            ("/// All of these.\nname: T,", true),
+            ("/// `...`\nAny,", false),
+            ("/// Flow, from 0.\npub flow: u32,", false),
+            ("/// Microseconds.\nfn time(self) -> u64 {", false),
             ("/// Its path, by index.\npath: u8,", false),
             ("/// The path.\n/// From 0.\npath: u8,", false),
             ("/// Packets sent, copies among them.\npackets_sent: u64,", false),

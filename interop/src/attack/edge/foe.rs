@@ -51,7 +51,7 @@ pub(super) struct Taken {
     pub(super) bytes: u64,
 }
 
-/// The hostile clients.
+/// Hostile clients, a connection each, behind one address.
 pub(super) struct Foe {
     greed: Greed,
     members: Vec<TcpStream>,

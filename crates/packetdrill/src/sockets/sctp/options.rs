@@ -1,4 +1,4 @@
-//! Calls of getsockopt() and setsockopt() on sockets of TCP.
+//! Calls of getsockopt() and setsockopt() on sockets of SCTP.
 
 use crate::sockets::Options;
 use crate::sockets::arguments::{Numbers, numbers, part, single};
@@ -20,7 +20,7 @@ const PMTUD_ENABLE: i64 = 8;
 const PMTUD_DISABLE: i64 = 0x10;
 
 impl Options for Sockets {
-    /// Value of the option `name`.
+    /// Answers getsockopt(); an unknown option skips the script.
     fn get_option(
         &mut self,
         _now: Instant,

@@ -23,7 +23,7 @@ impl Transfer for Sockets {
     const WRITES: &'static [&'static str] =
         &["sctp_send", "sctp_sendmsg", "sctp_sendv", "sctp_sendx", "send", "sendmsg", "write"];
 
-    /// Sends a message.
+    /// Sends a message whose length and options the call gives.
     fn send(&mut self, now: Instant, descriptor: i64, call: &Call) -> Result<Outcome, Stop> {
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
         let outgoing = sending::outgoing(call, |outgoing| socket.defaults.apply(outgoing))?;

@@ -1,4 +1,4 @@
-//! Calls of getsockopt() and setsockopt() on sockets of SCTP.
+//! Calls of getsockopt() and setsockopt() on sockets of TCP.
 
 use crate::sockets::Options;
 use crate::sockets::arguments::{numbers, single};
@@ -18,7 +18,7 @@ const IGNORED: [&str; 6] =
     ["SO_REUSEADDR", "SO_REUSEPORT", "IP_TOS", "IPV6_TCLASS", "IP_TTL", "IPV6_UNICAST_HOPS"];
 
 impl Options for Sockets {
-    /// Value of the option `name`.
+    /// Answers getsockopt(); an unknown option skips the script.
     fn get_option(
         &mut self,
         now: Instant,

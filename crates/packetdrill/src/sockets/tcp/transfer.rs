@@ -43,7 +43,7 @@ impl Transfer for Sockets {
     const WRITES: &'static [&'static str] =
         &["send", "sendfile", "sendmsg", "sendto", "write", "writev"];
 
-    /// Sends bytes.
+    /// Sends bytes, or blocks while the send buffer is full.
     fn send(&mut self, now: Instant, descriptor: i64, call: &Call) -> Result<Outcome, Stop> {
         let (length, mut flags) = (length(call)?, flags(call)?);
         let Ok(socket) = self.socket(descriptor) else { return Ok(Returned::error("EBADF")) };
@@ -82,7 +82,7 @@ impl Transfer for Sockets {
         Ok(Outcome::Blocks)
     }
 
-    /// Reads bytes.
+    /// Reads bytes, or blocks until there are some.
     fn receive(&mut self, now: Instant, descriptor: i64, call: &Call) -> Result<Outcome, Stop> {
         let (room, flags) = (length(call)?, flags(call)?);
         refuse_contents(call)?;
