@@ -1,11 +1,8 @@
-//! Parts of the endpoints of both protocols. An endpoint has *members*: its associations or its
-//! connections.
+//! Parts that the endpoints of both protocols share. An endpoint has *members*: its associations or
+//! its connections.
 //!
 //! - [`memory`]: the bytes that all members hold together, and which of them return memory when
 //!   these exceed the limit.
-//! - [`population`]: how many members each host has, and which of them makes room for a newcomer
-//!   (SCTP only; the limits of TCP's clients are those of the application).
-//! - [`census`]: members and places that several endpoints count together (SCTP only).
 //! - [`turns`]: which member sends next.
 //! - [`table`]: the members by row, and their names.
 //! - [`answers`]: packets that no member sends, until they leave.
@@ -31,10 +28,8 @@
 //! ```
 
 pub mod answers;
-pub mod census;
 pub mod fifo;
 pub mod footprint;
 pub mod memory;
-pub mod population;
 pub mod table;
 pub mod turns;

@@ -11,11 +11,13 @@
 
 mod admission;
 pub(crate) mod association_mut;
+pub(crate) mod census;
 mod handshake;
 mod icmp;
 mod membership;
 mod memory;
 mod out_of_the_blue;
+mod population;
 mod reclaim;
 mod routing;
 mod stats;
@@ -26,9 +28,7 @@ use core::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use ::endpoint::answers::{Answers, BUDGET};
-use ::endpoint::census::Census;
 use ::endpoint::fifo::Fifo;
-use ::endpoint::population::Population;
 use ::endpoint::turns::Turns;
 use base::{
     Datagram, DatagramMeta, Deadlines, Duration, Host, Icmp, Instant, Machine, RandomStream,
@@ -36,8 +36,10 @@ use base::{
 };
 use bytes::Bytes;
 
+use self::census::Census;
 use self::memory::Memory;
 use self::out_of_the_blue::Reply;
+use self::population::Population;
 pub use self::stats::EndpointStats;
 pub use self::table::AssociationId;
 use self::table::Table;

@@ -84,8 +84,8 @@ pub mod wire;
 mod zero_checksum;
 
 pub use self::endpoint::association_mut::AssociationMut;
+pub use self::endpoint::census::Census;
 pub use self::endpoint::{AssociationId, ConnectError, Endpoint, EndpointStats};
-pub use ::endpoint::census::Census;
 pub use ::endpoint::memory::{MemoryLimits, MemoryState};
 pub use address_reconfiguration::error::AddressError;
 pub use association::{Association, AssociationStats, Buffered, Counters, LeftBehind, PathStats};

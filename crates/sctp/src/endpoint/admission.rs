@@ -1,9 +1,9 @@
 //! Admission of new associations, and the choice of the one that makes room.
 
-use ::endpoint::population::{LOOKS, Use};
 use base::{DatagramMeta, Host, Instant};
 
 use super::out_of_the_blue::Reply;
+use super::population::{LOOKS, Use};
 use super::table::Slot;
 use super::{AssociationId, Endpoint};
 use crate::control::OwnedCause;

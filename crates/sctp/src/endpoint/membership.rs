@@ -1,7 +1,6 @@
 //! The place of an association that a peer opened, among those of its host.
 
-use ::endpoint::population::Population;
-
+use super::population::Population;
 use super::table::{AssociationId, Slot};
 
 /// Records the first use of an association, and its end: an ended one takes no place that another

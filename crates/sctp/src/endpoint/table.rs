@@ -4,15 +4,15 @@ use core::net::{IpAddr, SocketAddr};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use ::endpoint::census::Census;
 use ::endpoint::memory::{Account, Glance};
-use ::endpoint::population::Membership;
 use ::endpoint::table::{self, Name};
 use base::Host;
 use hashbrown::HashTable;
 use recovery::PATHS_MAX;
 use smallvec::SmallVec;
 
+use super::census::Census;
+use super::population::Membership;
 use crate::association::Association;
 use crate::wire::VerificationTag;
 

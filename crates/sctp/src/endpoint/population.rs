@@ -1,4 +1,5 @@
-//! The number of members of each host, and which member makes room for a new one at the limit.
+//! The number of members of each host, and which member makes room for a new one at the limit. A
+//! host's members are the associations that it opened.
 //!
 //! A member is *unused* until user data came to it or was acknowledged on it: a peer that opens
 //! associations to fill a table rarely spends more than that on each. Unused members make room
@@ -11,7 +12,7 @@ use std::sync::Arc;
 
 use base::{Duration, Host, Instant};
 
-use crate::census::Census;
+use super::census::Census;
 
 /// Required idle time of a used member whose host has more members than the newcomer's host would
 /// have.
