@@ -123,6 +123,15 @@ fn a_full_window_is_probed_with_new_data() {
 }
 
 #[test]
+fn a_probe_beyond_the_window_counts_in_flight() {
+    let mut line = Line::new(policy(), 4);
+    line.send(0, 8);
+    assert_eq!(line.wait(200), [(200, 4, false)]);
+    // The window is five packets now, and four are in flight, the probe among them.
+    assert_eq!(line.ack(300, 1, &[]), [(300, 5, false)]);
+}
+
+#[test]
 fn the_acknowledgement_of_a_probe_with_new_data_shows_what_was_lost_before_it() {
     let mut line = Line::new(policy(), 4);
     line.send(0, 6);

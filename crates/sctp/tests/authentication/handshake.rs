@@ -4,12 +4,12 @@
 use base::Machine;
 use netsim::LossModel;
 use sctp::wire::chunk::{CookieAck, InitAck};
-use sctp::wire::{Chunk, Packet, Parameter, VerificationTag};
+use sctp::wire::{Chunk, Packet, PacketBuilder, Parameter, VerificationTag};
 use sctp::{EndpointOptions, SendOptions};
 
 use super::*;
-use crate::support::wire::{Bench, PEER_PORT, PEER_TAG, init_with, names};
-use crate::support::{Peer, SERVER, address};
+use crate::support::wire::{Bench, PEER_PORT, PEER_TAG, fix_checksum, init_with, names, packet};
+use crate::support::{PORT, Peer, SERVER, address};
 
 const COOKIE: &[ChunkType] = &[ChunkType::COOKIE_ECHO, ChunkType::DATA];
 
@@ -120,6 +120,29 @@ fn parameters_that_break_the_rules_end_the_attempt() {
     // A side that does not offer it does not judge it.
     let without = AssociationOptions { extensions: Extensions::NONE, ..options(plain()) };
     assert_eq!(answer(without, &[Parameter::Random(&[5; 31]), HMACS]), "INIT ACK");
+}
+
+#[test]
+fn the_padding_of_the_peers_parameters_is_ignored() {
+    // RFC 4895, sections 3.2 and 3.3: three bytes behind a list of one chunk type, two behind one
+    // of a single algorithm.
+    let parameters = [RANDOM, Parameter::Chunks(&[0]), Parameter::HmacAlgorithms(&[0, 1])];
+    let fill = |p: &mut PacketBuilder<'_>| {
+        p.append(init_with(PEER_TAG, parameters.iter().copied())).unwrap();
+    };
+    let zero = packet(PEER_PORT, PORT, VerificationTag(0), fill);
+    let mut other = zero.clone();
+    let (chunks, algorithms) = (zero.len() - 16, zero.len() - 8);
+    assert_eq!(zero[chunks..algorithms], [0x80, 3, 0, 5, 0, 0, 0, 0]);
+    assert_eq!(zero[algorithms..], [0x80, 4, 0, 6, 0, 1, 0, 0]);
+    other[chunks + 5..algorithms].fill(0xff);
+    other[algorithms + 6..].fill(0xff);
+    fix_checksum(&mut other);
+    for init in [zero, other] {
+        let accepted = authenticating(COOKIE, None);
+        let options = EndpointOptions { listen: true, accepted, ..EndpointOptions::default() };
+        assert_eq!(names(&Bench::new(options).give_bytes(init)[0]), ["INIT ACK"]);
+    }
 }
 
 #[test]
