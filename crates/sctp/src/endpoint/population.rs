@@ -26,11 +26,11 @@ const CROWD: usize = 64;
 const IDLE: Duration = Duration::from_secs(30);
 
 /// Most members whose last use is looked up for one newcomer.
-pub const LOOKS: usize = 64;
+pub(super) const LOOKS: usize = 64;
 
 /// Last use of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Use {
+pub(super) struct Use {
     /// Whether the member was ever used. An unused member sorts before all others.
     used: bool,
     /// Time of the last use, or of the member's creation.
@@ -39,33 +39,33 @@ pub struct Use {
 
 impl Use {
     /// A member that was created at `at` and has not been used since.
-    pub fn none_since(at: Instant) -> Use {
+    pub(super) fn none_since(at: Instant) -> Use {
         Use { used: false, at }
     }
 
     /// A member that was last used at `at`.
-    pub fn at(at: Instant) -> Use {
+    pub(super) fn at(at: Instant) -> Use {
         Use { used: true, at }
     }
 }
 
 /// The known use of a member: kept beside it, with the host for which it was entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Membership {
+pub(super) struct Membership {
     /// Use at the last lookup; the time may be out of date.
     last: Use,
 }
 
 impl Membership {
     /// Last known use of the member, or its creation.
-    pub fn last_known(&self) -> Use {
+    pub(super) fn last_known(&self) -> Use {
         self.last
     }
 }
 
 /// The members that count towards the limit of a host, and the order in which they make room.
 #[derive(Debug)]
-pub struct Population {
+pub(super) struct Population {
     /// Most members of a host, including those of other endpoints in the census.
     per_host: usize,
     census: Option<Arc<dyn Census>>,
@@ -87,7 +87,7 @@ struct Rank {
 
 impl Population {
     /// An empty population, in which each host may have `per_host` members.
-    pub fn new(per_host: usize) -> Population {
+    pub(super) fn new(per_host: usize) -> Population {
         Population {
             per_host,
             census: None,
@@ -99,12 +99,12 @@ impl Population {
 
     /// Joins a census, so that hosts are counted together with those of other endpoints. The
     /// population must be empty.
-    pub fn join(&mut self, census: Arc<dyn Census>) {
+    pub(super) fn join(&mut self, census: Arc<dyn Census>) {
         self.census = Some(census);
     }
 
     /// Number of members of a host.
-    pub fn of(&self, host: Host) -> usize {
+    pub(super) fn of(&self, host: Host) -> usize {
         self.count(host) as usize
     }
 
@@ -116,13 +116,13 @@ impl Population {
     }
 
     /// Whether a host has reached its limit of members.
-    pub fn is_full(&self, host: Host) -> bool {
+    pub(super) fn is_full(&self, host: Host) -> bool {
         self.of(host) >= self.per_host
     }
 
     /// Whether a host may have one more member, or any number if `unlimited`: [`Population::enter`]
     /// follows, or [`Population::dismiss`].
-    pub fn admit(&self, host: Host, unlimited: bool) -> bool {
+    pub(super) fn admit(&self, host: Host, unlimited: bool) -> bool {
         match &self.census {
             None => unlimited || !self.is_full(host),
             Some(census) => census.admit(host, if unlimited { usize::MAX } else { self.per_host }),
@@ -130,14 +130,14 @@ impl Population {
     }
 
     /// Takes back an admission whose member was not created.
-    pub fn dismiss(&self, host: Host) {
+    pub(super) fn dismiss(&self, host: Host) {
         if let Some(census) = &self.census {
             census.dismiss(host);
         }
     }
 
     /// Adds the member in `row`, of `host`, created at `now`.
-    pub fn enter(&mut self, row: u32, host: Host, now: Instant) -> Membership {
+    pub(super) fn enter(&mut self, row: u32, host: Host, now: Instant) -> Membership {
         let last = Use::none_since(now);
         self.change(host, |members| {
             members.insert((host, last, row));
@@ -147,7 +147,7 @@ impl Population {
     }
 
     /// Removes the member in `row`.
-    pub fn leave(&mut self, row: u32, host: Host, membership: Membership) {
+    pub(super) fn leave(&mut self, row: u32, host: Host, membership: Membership) {
         let mut gone = false;
         self.change(host, |members| {
             gone = members.remove(&(host, membership.last, row));
@@ -161,7 +161,13 @@ impl Population {
     /// Notes the use of the member in `row`, of `host`. Only the first use has to be noted: later
     /// ones are looked up when they matter.
     #[inline]
-    pub fn on_used(&mut self, row: u32, host: Host, membership: &mut Membership, now: Instant) {
+    pub(super) fn on_used(
+        &mut self,
+        row: u32,
+        host: Host,
+        membership: &mut Membership,
+        now: Instant,
+    ) {
         if !membership.last.used {
             self.refresh(row, host, membership, Use::at(now));
         }
@@ -180,7 +186,7 @@ impl Population {
 
     /// The row of the member that makes room first, by its last known use. [`Population::knows`]
     /// verifies the use, and [`Population::yields`] decides.
-    pub fn first(&self) -> Option<u32> {
+    pub(super) fn first(&self) -> Option<u32> {
         let (_, host) = self.order.first()?;
         self.first_of(*host).map(|(_, row)| row)
     }
@@ -188,7 +194,13 @@ impl Population {
     /// Whether the known use of the member in `row` is `last`. If not, it is corrected, and another
     /// member may be the [`first`](Population::first); a newcomer justifies at most [`LOOKS`] such
     /// lookups.
-    pub fn knows(&mut self, row: u32, host: Host, membership: &mut Membership, last: Use) -> bool {
+    pub(super) fn knows(
+        &mut self,
+        row: u32,
+        host: Host,
+        membership: &mut Membership,
+        last: Use,
+    ) -> bool {
         let known = membership.last == last;
         if !known {
             self.refresh(row, host, membership, last);
@@ -198,7 +210,7 @@ impl Population {
 
     /// Whether a member of `host` makes room for a newcomer of `newcomer`: it was never used, or
     /// its idle time suffices.
-    pub fn yields(
+    pub(super) fn yields(
         &self,
         now: Instant,
         newcomer: Host,
