@@ -21,7 +21,7 @@ use tcp::{
 use crate::run::until;
 use crate::world::link;
 
-/// Recovery of TCP below TLS: the kernel's or ours.
+/// Preset of our TCP below TLS: recovery as in Linux, or `latency`.
 #[derive(Clone, Copy)]
 pub(crate) enum Policy {
     Linux,

@@ -1,4 +1,4 @@
-//! A distribution of latencies, recorded in bounded memory.
+//! Recorder of latencies, whose memory does not grow with their number.
 
 use base::Duration;
 use serde::Serialize;
@@ -21,7 +21,7 @@ pub struct LatencyRecorder {
 /// A distribution of latencies or delays in a few numbers. Times are in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LatencySummary {
-    /// Number of latencies recorded.
+    /// Messages or packets whose latency was recorded.
     pub count: u64,
     /// Arithmetic mean, exact.
     pub mean: f64,
@@ -70,7 +70,7 @@ impl LatencyRecorder {
         self.histogram.merge(&other.histogram);
     }
 
-    /// Number of latencies recorded, merged ones included.
+    /// Messages or packets whose latency was recorded, here or by a recorder that was merged.
     pub fn count(&self) -> u64 {
         self.histogram.count()
     }

@@ -1,6 +1,6 @@
-//! The tests of this folder once more, encrypted, with servers of several shards. Those of limits
-//! are not among them, since with one place there is no other shard to speak of:
-//! `src/endpoint/tests.rs` has limits of several.
+//! The tests of this folder once more, encrypted, with servers of several shards. Tests of limits
+//! (`limits.rs`) are left out: most admit a single association, which occupies one shard.
+//! `src/endpoint/tests.rs` tests limits over several shards.
 #![allow(clippy::duplicate_mod, reason = "each brings its own helpers")]
 
 #[path = "cancellation.rs"]

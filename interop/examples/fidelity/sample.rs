@@ -54,7 +54,7 @@ impl Sample {
         self.clusters.push((count, sum));
     }
 
-    /// Number of latencies, of all clusters.
+    /// Messages whose latency the sample has, summed over its clusters.
     pub(crate) fn count(&self) -> u64 {
         self.clusters.iter().map(|(count, _)| count).sum()
     }
