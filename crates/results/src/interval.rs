@@ -3,6 +3,8 @@
 use serde::Serialize;
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, StudentsT};
 
+use crate::numbers::mean;
+
 /// Ranks (from 1) of the two latencies in increasing order that bound a quantile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuantileRanks {
@@ -72,7 +74,7 @@ pub fn mean_interval(values: &[f64], confidence: f64) -> Option<MeanInterval> {
         return Some(MeanInterval { mean: values[0], low: values[0], high: values[0] });
     }
     let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
+    let mean = mean(values.iter().copied());
     let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
     let error = (squares / (count - 1.0) / count).sqrt();
     let t = StudentsT::new(0.0, 1.0, count - 1.0).ok()?.inverse_cdf((1.0 + confidence) / 2.0);

@@ -339,7 +339,9 @@ fn an_arrow_up_and_a_way_through_the_root_are_found() {
     assert!(up[0].starts_with("tx/sender must not use association"), "{up:?}");
     let root = check(&[("layer", "use crate::Ppid;")]);
     assert!(root[0].contains("through the crate's root"), "{root:?}");
-    for all in ["use crate::*;", "use super::*;", "use crate::{paths::Paths, *};"] {
+    for all in
+        ["use crate::*;", "use super::*;", "use crate::{paths::Paths, *};", "use crate as root;"]
+    {
         let control = format!("{all}\nfn enter(association: &mut Association) {{}}");
         let found = check(&[&[("control", &*control)], &paths[..]].concat());
         assert_eq!(

@@ -168,7 +168,7 @@ impl Crate {
     }
 
     /// Files that import an item through the crate's root, with its name; `*` stands for all items
-    /// of the root, whose bare names would be no paths.
+    /// of the root (`use crate::*`, `use crate as root`), whose names would be no paths through it.
     pub(crate) fn through_root(&self) -> Vec<(Module, String)> {
         let mut found = Vec::new();
         for (module, source) in self.sources.iter().filter(|(module, _)| !module.is_empty()) {
@@ -181,8 +181,8 @@ impl Crate {
                     found.push((module.clone(), first.clone()));
                 }
             }
-            let mut globs = source.globs.iter();
-            if globs.any(|path| path.anchored && path.from.is_empty() && path.names.is_empty()) {
+            let mut whole = source.globs.iter().chain(source.imports.values());
+            if whole.any(|path| path.anchored && path.from.is_empty() && path.names.is_empty()) {
                 found.push((module.clone(), "*".to_owned()));
             }
         }

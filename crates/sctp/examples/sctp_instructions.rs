@@ -1,9 +1,9 @@
 //! Traffic between two endpoints in one thread, to count instructions with valgrind's callgrind:
 //!
 //! ```text
-//! cargo build --release -p thinstream-sctp --example instructions
-//! valgrind --tool=callgrind target/release/examples/instructions bulk 1024 16
-//! valgrind --tool=callgrind target/release/examples/instructions thin 1000 20
+//! cargo build --release -p thinstream-sctp --example sctp_instructions
+//! valgrind --tool=callgrind target/release/examples/sctp_instructions bulk 1024 16
+//! valgrind --tool=callgrind target/release/examples/sctp_instructions thin 1000 20
 //! ```
 //!
 //! `bulk SIZE MIB [PRESET]` transfers messages of SIZE bytes on one association; `thin ASSOCIATIONS

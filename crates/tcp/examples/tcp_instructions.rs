@@ -2,9 +2,9 @@
 //! callgrind:
 //!
 //! ```text
-//! cargo build --release -p thinstream-tcp --example instructions
-//! valgrind --tool=callgrind target/release/examples/instructions bulk 20000
-//! valgrind --tool=callgrind target/release/examples/instructions thin 20000
+//! cargo build --release -p thinstream-tcp --example tcp_instructions
+//! valgrind --tool=callgrind target/release/examples/tcp_instructions bulk 20000
+//! valgrind --tool=callgrind target/release/examples/tcp_instructions thin 20000
 //! ```
 //!
 //! `bulk|thin SEGMENTS [PRESET [CONNECTIONS]]`: with `latency`, unless another preset is named. One
