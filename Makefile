@@ -3,7 +3,7 @@ CARGO ?= cargo
 FUZZ_SECONDS ?= 60
 CORPUS ?=
 
-.PHONY: help demo demo-browser live test lint docs interop packages mutants advisories bench bench-flows bench-sockets bench-edge bench-tcp bench-browser bench-set-up attacks soak soak-sockets fuzz report-page pictures reproduction comparison benchmark semver bevy windows release
+.PHONY: help demo demo-browser live test lint docs interop packages mutants advisories bench bench-before bench-flows bench-sockets bench-edge bench-tcp bench-browser bench-set-up attacks soak soak-sockets fuzz report-page pictures reproduction comparison benchmark semver bevy windows release
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile
@@ -76,6 +76,9 @@ advisories:      ## known weaknesses of dependencies; fails where their database
 
 bench:           ## benchmarks; results belong in docs/performance.md
 	$(CARGO) bench --locked --workspace
+
+bench-before:    ## messages and packets beside the tree before its restructuring: processor time, instructions, memory (15 minutes, needs valgrind and git)
+	benches/before/run.py
 
 bench-flows:     ## what a packet costs with 10 to 10,000 flows in the virtual network; with ns-3 installed, beside it
 	benches/dumbbell/run
