@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use ::lab::irtt;
 use ::lab::plan::{NetworkName, links_of};
 use apps::emulate::{
     CrossTraffic, EmulateError, EmulateOptions, Framing, GilbertElliott, Jitter, LinkOptions,
@@ -77,9 +78,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", help_heading = "Link")]
     profile: Vec<PathBuf>,
     /// Recordings to play, again when they end: mahimahi's delivery opportunities, or delays and
-    /// losses as comma-separated values (see docs/laboratory.md); "up.trace+delays.csv" plays
-    /// two. Behind a blank, "interpolated" and "shifted" (begin where the seed says). "none"
-    /// for a direction without.
+    /// losses as comma-separated values or as irtt's JSON (see docs/laboratory.md);
+    /// "up.trace+delays.csv" plays two. Behind a blank, "interpolated" and "shifted" (begin where
+    /// the seed says). "none" for a direction without.
     #[arg(long, value_name = "FILE", help_heading = "Link")]
     recording: Vec<PerDirection<RecordingText>>,
     /// A network of the library ("lab networks" lists them) instead of these options; --delay is
@@ -265,8 +266,9 @@ fn read_recording(text: &RecordingText) -> Result<Recording, Failure> {
         return Ok(Recording::default());
     }
     let read = |file: &str| {
-        let lines = std::fs::read_to_string(file);
+        let lines = std::fs::read_to_string(irtt::file_of(file));
         let lines = lines.map_err(|error| format!("cannot read {file}: {error}"))?;
+        let lines = irtt::as_recording(file, lines).map_err(|error| format!("{file}: {error}"))?;
         parse_recording(&lines).map_err(|error| format!("{file}: {error}"))
     };
     text.resolve(read).map_err(|error: String| Failure::usage(error))
@@ -388,6 +390,10 @@ mod tests {
         assert!(path.down.recording.is_empty());
         let error = parse(&["--recording", &delays]).unwrap_err();
         assert!(error.contains("d.csv: recording line 3: "), "{error}");
+        let irtt = format!("{delays}.json:send,none");
+        std::fs::write(format!("{delays}.json"), "{}").unwrap();
+        let error = parse(&["--recording", &irtt]).unwrap_err();
+        assert!(error.contains("d.csv.json:send: no measurement by irtt: "), "{error}");
         assert!(parse(&["--recording", "/nowhere"]).unwrap_err().contains("/nowhere"));
         std::fs::remove_dir_all(&folder).unwrap();
         assert!(parse(&["--queue", "50p"]).unwrap_err().contains("--rate"));

@@ -13,6 +13,7 @@
 //! - [`world`]: networks of any number of flows.
 //! - [`plan`]: a TOML file that names network, flows, measures, what is varied and what is
 //!   expected.
+//! - [`irtt`]: measurements of real paths as recordings that links play.
 //! - [`cell_world`]: the world of a plan's cell for one seed.
 //! - [`engine`]: a plan as independent runs, in shards.
 //! - [`experiments`]: the plans of the papers, part of the command.
@@ -72,6 +73,7 @@ pub mod fate;
 pub mod fit;
 pub mod flow;
 mod hash;
+pub mod irtt;
 pub mod measure;
 pub mod observed;
 pub mod peers;

@@ -7,6 +7,7 @@ use netsim::link::{self, ProfileStep, RecordingText, parse_profile, parse_record
 use serde::Deserialize;
 
 use super::error::PlanError;
+use crate::irtt;
 use crate::workload::{ArrivalsText, Recording, ReplayText, recording_of_file};
 
 /// Contents of files by their names in the plan.
@@ -84,7 +85,7 @@ pub fn with_files(
     let mut appended = String::new();
     let wrong =
         |name: &str, error: &dyn core::fmt::Display| PlanError::new(format!("{name}: {error}"));
-    let lines = |name: &String| {
+    let lines = |name: &str| {
         let bytes = read(name).map_err(|error| wrong(name, &error))?;
         String::from_utf8(bytes).map_err(|error| wrong(name, &error))
     };
@@ -94,7 +95,8 @@ pub fn with_files(
         appended += &entry(name, &lines);
     }
     for name in &wanted.played {
-        let lines = lines(name)?;
+        let lines = lines(irtt::file_of(name))?;
+        let lines = irtt::as_recording(name, lines).map_err(|error| wrong(name, &error))?;
         parse_recording(&lines).map_err(|error| wrong(name, &error))?;
         appended += &entry(name, &lines);
     }
@@ -250,6 +252,26 @@ mod tests {
         assert!(error.contains("d.csv: recording line 1: "), "{error}");
         let error = files.played("gone").unwrap_err().to_string();
         assert!(error.contains("\"gone\", which is not among the plan's [files]"), "{error}");
+    }
+
+    #[test]
+    fn a_plan_carries_each_direction_of_a_measurement() {
+        let plan = "title = \"t\"\n[network]\nkind = \"pair\"\nforward = { recording = \"p.json:send\" }\n\
+                    backward = { recording = \"p.json:receive shifted\" }\n";
+        let measured = r#"{"round_trips": [{"seqno": 0, "lost": "false", "delay": {"rtt": 5000000,
+            "send": 2000000, "receive": 3000000},
+            "timestamps": {"client": {"send": {"monotonic": 7}}}}]}"#;
+        let read = |name: &str| match name {
+            "p.json" => Ok(measured.as_bytes().to_vec()),
+            _ => Err("no such file".to_owned()),
+        };
+        let text = with_files(plan.to_owned(), read).unwrap();
+        let table: toml::Table = toml::from_str(&text).unwrap();
+        let files: Files = table["files"].clone().try_into().unwrap();
+        let least = |name| files.played(name).unwrap().least_delay().as_millis();
+        assert_eq!((least("p.json:send"), least("p.json:receive")), (2, 3));
+        let error = with_files(plan.to_owned(), |_| Ok(b"1\n".to_vec())).unwrap_err().to_string();
+        assert!(error.contains("p.json:receive: no measurement by irtt: "), "{error}");
     }
 
     #[test]
