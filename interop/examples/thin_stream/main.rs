@@ -2,7 +2,9 @@
 //! as the server.
 //!
 //! `cargo run --release -p interop --example thin_stream -- [SECONDS] [--flows N] [--case NAME]
-//! [--loss PERCENT] [--policies NAME,NAME] [--json]`, as root. The cases:
+//! [--loss PERCENT] [--policies NAME,NAME] [--client guest] [--json]`, as root. With `--client
+//! guest` each client is Linux 6.1 in a guest of its own (User-Mode Linux), which reports its
+//! messages outside the wire. The cases:
 //!
 //! - `game`: messages of 30 bytes, one each 24 ms, over a round trip of 130 ms with 2 % loss each
 //!   way: the BZFlag case of Petlund et al. (2008).
@@ -16,6 +18,7 @@
 //! the first case in virtual time, without the machine's noise, and
 //! `crates/lab/tests/latency-tcp.toml` has the third.
 
+mod client;
 mod real;
 mod table;
 
@@ -24,6 +27,7 @@ use std::error::Error;
 use base::Duration;
 use lab::{Application, Arrivals, Limit, Sizes, WorkloadPlan};
 
+use client::ClientKind;
 use table::Row;
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
@@ -84,6 +88,7 @@ struct Plan {
     flows: u64,
     cases: Vec<Case>,
     policies: Vec<String>,
+    client: ClientKind,
     json: bool,
 }
 
@@ -91,6 +96,7 @@ impl Plan {
     fn read() -> Outcome<Plan> {
         let (mut seconds, mut flows, mut json) = (120, 4, false);
         let (mut cases, mut policies, mut loss) = (vec![], POLICIES.to_owned(), None);
+        let mut client = ClientKind::Machine;
         let mut words = std::env::args().skip(1);
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
@@ -100,6 +106,7 @@ impl Plan {
                 "--case" => cases.push(Case::named(&value()?)?),
                 "--loss" => loss = Some(value()?.parse()?),
                 "--policies" => policies = value()?,
+                "--client" => client = value()?.parse()?,
                 number => seconds = number.parse()?,
             }
         }
@@ -110,7 +117,7 @@ impl Plan {
             case.loss = loss.unwrap_or(case.loss);
         }
         let policies = policies.split(',').map(str::to_owned).collect();
-        Ok(Plan { seconds, flows, cases, policies, json })
+        Ok(Plan { seconds, flows, cases, policies, client, json })
     }
 }
 

@@ -1,23 +1,21 @@
-//! Runs in real time: a kernel client in one namespace, the server in another, a wire with delay
-//! and loss between them.
+//! Runs in real time: a kernel client at one end of a wire with delay and loss, the server at the
+//! other.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread::JoinHandle;
-use std::time::Duration as Span;
 
 use base::Duration;
-use interop::{EDGE, EDGE_PORT, EdgePlace, Namespace, RunningEdge, Wire, WirePlan, edge_options};
+use interop::{EDGE, EDGE_PORT, Namespace, RunningEdge, Wire, WirePlan, edge_options};
 use io::Clock;
 use lab::{Workload, WorkloadPlan};
 use recovery::RecoveryPolicy;
 
+use crate::client::{ClientKind, Place};
 use crate::table::{Measured, Row};
 use crate::{Case, Outcome, Plan};
-
-/// Longest silence that a client accepts.
-const PATIENCE: Span = Span::from_secs(120);
 
 /// Kind of the server that recovers.
 #[derive(Clone)]
@@ -57,9 +55,10 @@ pub(crate) fn run(plan: &Plan, case: &Case) -> Outcome<Vec<Row>> {
     let begin = Arc::new(Barrier::new(kinds.len() * plan.flows as usize));
     let start = |kind: Kind, flow| {
         let (case, workload, begin) = (case.clone(), case.workload(plan.seconds), begin.clone());
+        let client = plan.client;
         // A flow that fails keeps the others waiting for ever.
         std::thread::spawn(move || {
-            measure(&kind, &case, workload, flow, clock, &begin).unwrap_or_else(|error| {
+            measure(&kind, client, &case, workload, flow, clock, &begin).unwrap_or_else(|error| {
                 eprintln!("{}, flow {flow}: {error}", kind.name);
                 std::process::exit(1)
             })
@@ -94,14 +93,15 @@ pub(crate) fn run(plan: &Plan, case: &Case) -> Outcome<Vec<Row>> {
 /// One flow from its set-up to its end.
 fn measure(
     kind: &Kind,
+    client: ClientKind,
     case: &Case,
     workload: WorkloadPlan,
     flow: u64,
     clock: Clock,
     begin: &Barrier,
 ) -> Outcome<Measured> {
-    let EdgePlace { near, far, wire } =
-        EdgePlace::with_way(WirePlan::lossy(case.delay, kind.loss, flow))?;
+    let Place { client, far, wire } =
+        Place::new(client, WirePlan::lossy(case.delay, kind.loss, flow))?;
     let (at, edge): (SocketAddr, _) = match &kind.server {
         Server::Kernel { thin } => {
             let write = || std::fs::write("/proc/sys/net/ipv4/tcp_thin_linear_timeouts", "1");
@@ -115,23 +115,26 @@ fn measure(
     let service = if edge.is_some() { SocketAddr::from(([127, 0, 0, 1], EDGE_PORT)) } else { at };
     let listener = far.enter(|| TcpListener::bind(service))??;
     let edge = edge.map(|policy| start_edge(&far, service, policy)).transpose()?;
-    let mut heard = near.enter(|| TcpStream::connect(at))??;
-    heard.set_read_timeout(Some(PATIENCE))?;
+    let heard = client.connect(at, case.size)?;
     // The edge connects to the service as soon as it has a client.
     let spoken = listener.accept()?.0;
     spoken.set_nodelay(true)?;
     // What a kernel comes with: some machines are set to BBR, which a loss does not slow down.
     socket2::SockRef::from(&spoken).set_tcp_congestion(b"cubic")?;
     begin.wait();
-    let size = case.size;
-    let speaker = std::thread::spawn(move || speak(spoken, workload, size, flow, clock));
-    let latencies = listen(&mut heard, size, clock)?;
+    let (size, written) = (case.size, Arc::new(AtomicU64::new(u64::MAX)));
+    let told = written.clone();
+    let speaker = std::thread::spawn(move || {
+        let count = speak(spoken, workload, size, flow, clock)?;
+        told.store(count, Ordering::Release);
+        Outcome::Ok(count)
+    });
+    let latencies = heard.listen(size, clock, &written)?;
     let written = speaker.join().map_err(|_| "the service died")??;
     if latencies.len() as u64 != written {
         return Err(format!("{} of {written} messages arrived", latencies.len()).into());
     }
     let [up, down] = wire.statistics().map(|link| (link.offered.packets, link.offered.bytes));
-    drop(heard);
     if let Some(edge) = edge {
         // Twice, without waiting for its connections.
         edge.ask_to_end();
@@ -160,26 +163,6 @@ fn speak(
     }
     stream.shutdown(Shutdown::Write)?;
     Ok(Workload::count(&source))
-}
-
-/// The client: the latency of each message, in nanoseconds.
-fn listen(stream: &mut TcpStream, size: usize, clock: Clock) -> Outcome<Vec<u64>> {
-    let (mut buffer, mut filled) = ([0; 64 * 1024], 0);
-    let mut latencies = Vec::new();
-    loop {
-        match stream.read(&mut buffer[filled..])? {
-            0 => return Ok(latencies),
-            read => filled += read,
-        }
-        let now = clock.now().as_nanos();
-        let whole = filled / size * size;
-        for message in buffer[..whole].chunks_exact(size) {
-            let written = u64::from_be_bytes(message[..8].try_into()?);
-            latencies.push(now - written);
-        }
-        buffer.copy_within(whole..filled, 0);
-        filled -= whole;
-    }
 }
 
 /// An edge with this policy before the service.
