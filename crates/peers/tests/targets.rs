@@ -10,8 +10,14 @@ use lab::plan::{Plan, Quantity, Size, Target, Tried};
 const RUN: [&str; 3] = ["lab/tests/latency", "lab/tests/latency-tcp", "lab/tests/thin-full"];
 
 /// Plans whose targets `make comparison` runs.
-const COMPARED: [&str; 4] =
-    ["peers/plans/thin", "peers/plans/networks", "peers/plans/held-out", "peers/plans/receivers"];
+const COMPARED: [&str; 6] = [
+    "peers/plans/thin",
+    "peers/plans/networks",
+    "peers/plans/held-out",
+    "peers/plans/random",
+    "peers/plans/random-held-out",
+    "peers/plans/receivers",
+];
 
 fn text_of(path: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)).unwrap()
