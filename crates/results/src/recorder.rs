@@ -1,4 +1,4 @@
-//! Recorder of latencies, whose memory does not grow with their number.
+//! Latencies of a flow as a histogram, which takes the same memory for any number of messages.
 
 use base::Duration;
 use serde::Serialize;

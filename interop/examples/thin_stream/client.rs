@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration as Span;
 
+use base::Instant;
 use interop::{EdgePlace, GUEST, HOST, Namespace, Uml, Wire, WirePlan};
 use io::Clock;
 
@@ -133,9 +134,9 @@ fn from_stream(mut stream: TcpStream, size: usize, clock: Clock) -> Outcome<Vec<
             0 => return Ok(latencies),
             read => filled += read,
         }
-        let whole = filled / size * size;
+        let (now, whole) = (clock.now(), filled / size * size);
         for message in buffer[..whole].chunks_exact(size) {
-            latencies.push(latency(message, clock)?);
+            latencies.push(latency(message, now)?);
         }
         buffer.copy_within(whole..filled, 0);
         filled -= whole;
@@ -153,7 +154,7 @@ fn from_guest(
     let (mut latencies, mut last) = (Vec::new(), clock.now());
     while (latencies.len() as u64) < written.load(Ordering::Acquire) {
         match told.recv(&mut message) {
-            Ok(read) if read == size => latencies.push(latency(&message[..size], clock)?),
+            Ok(read) if read == size => latencies.push(latency(&message[..size], clock.now())?),
             Ok(read) => return Err(format!("the guest read {read} bytes of a message").into()),
             Err(error) if matches!(error.kind(), TimedOut | WouldBlock) => {
                 if Span::from(clock.now().since(last)) > PATIENCE {
@@ -168,8 +169,8 @@ fn from_guest(
     Ok(latencies)
 }
 
-/// Time since the message was written, which its first bytes say.
-fn latency(message: &[u8], clock: Clock) -> Outcome<u64> {
+/// Nanoseconds from when the message was written, which its first bytes say, until `now`.
+fn latency(message: &[u8], now: Instant) -> Outcome<u64> {
     let written = u64::from_be_bytes(message[..8].try_into()?);
-    Ok(clock.now().as_nanos() - written)
+    Ok(now.as_nanos() - written)
 }
